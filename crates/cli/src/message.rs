@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write, stderr};
 
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
 use cellworks_report::wrapped;
 use clap::builder::styling::{AnsiColor, Style};
 use rustix::termios::tcgetwinsize;
@@ -27,8 +29,14 @@ fn say(style: Style, kind: &str, message: &str) {
     let text = terminal_width().map_or(text.clone(), |width| wrapped_lines(&text, width));
     let message = text.strip_prefix(kind).unwrap_or(&text);
     let (style, reset) = (style.render(), style.render_reset());
-    // If writing to standard error fails, there is no other place for the message.
-    let _ = write!(anstream::stderr(), "{style}{kind}{reset}{message}");
+    let styled = format!("{style}{kind}{reset}{message}");
+    let text = match AutoStream::choice(&stderr()) {
+        ColorChoice::Never => strip_str(&styled).to_string(),
+        _ => styled,
+    };
+    // One write, because a launcher mixes what its processes write. If it fails, there is no other
+    // place for the message.
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 fn terminal_width() -> Option<usize> {

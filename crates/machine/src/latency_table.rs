@@ -54,6 +54,9 @@ pub fn latency_table(text: &str) -> Result<Vec<Vec<f64>>, LatencyTableError> {
     };
     let rows: Vec<_> = lines.into_iter().map(fields).collect();
     let mut given = Vec::with_capacity(size);
+    if let Some((row, problem)) = stacked(&rows) {
+        return Err(refused(row, problem));
+    }
     for (row, fields) in rows.iter().enumerate() {
         if fields.len() != size {
             let problem = format!(
@@ -95,6 +98,28 @@ fn is_printed_for_people(line: &str) -> bool {
     line.contains('±') || line.starts_with("Num cores:") || line.starts_with("Showing latency=")
 }
 
+/// Returns the first row of the second table, and what is wrong, if the rows are those of several
+/// square tables of the same size.
+fn stacked(rows: &[Vec<String>]) -> Option<(usize, String)> {
+    let columns = rows[0].len();
+    let is_filled = |row: &Vec<String>| row.len() > 1 || !row[0].is_empty();
+    let filled: Vec<usize> = (0..rows.len())
+        .filter(|row| is_filled(&rows[*row]))
+        .collect();
+    let is_stacked = columns > 1
+        && filled.len() > columns
+        && filled.len().is_multiple_of(columns)
+        && filled.iter().all(|row| rows[*row].len() == columns);
+    is_stacked.then(|| {
+        let problem = format!(
+            "a second table begins here: the file has {} tables of {columns} columns, such as those of several \
+             benchmarks; allowed: one, so keep the {columns} lines of one benchmark",
+            filled.len() / columns
+        );
+        (filled[columns], problem)
+    })
+}
+
 /// Returns the latency in a field, or `Some(None)` if the field is empty.
 fn latency(field: &str) -> Option<Option<f64>> {
     if field.is_empty() {
@@ -128,6 +153,18 @@ mod tests {
             latency_table("5,1\n2,\n").unwrap(),
             [[5.0, 1.0], [2.0, 0.0]]
         );
+    }
+
+    #[test]
+    fn tables_of_several_benchmarks_are_not_one() {
+        let second = |line| {
+            format!(
+                "line {line}: a second table begins here: the file has 2 tables of 2 columns, such as those of several \
+                 benchmarks; allowed: one, so keep the 2 lines of one benchmark"
+            )
+        };
+        assert_eq!(problem(",\n1,\n,\n2,\n"), second(3));
+        assert_eq!(problem(",\n1,\n\n,\n2,\n"), second(4));
     }
 
     #[test]

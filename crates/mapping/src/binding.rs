@@ -82,6 +82,19 @@ impl Binding {
         self.cpus.iter().map(|cpu| cpuset(&[*cpu])).collect()
     }
 
+    /// Returns all CPUs that have a task as one cpuset, for a process and all its threads.
+    pub fn cpuset(&self) -> String {
+        cpuset(&self.cpus)
+    }
+
+    /// Returns a drop-in of systemd that confines a service to the CPUs of all tasks
+    /// (systemd.exec(5) and systemd.resource-control(5) of systemd 244 or later).
+    pub fn systemd(&self) -> String {
+        let cpus = self.cpu_list();
+        // An empty value takes back what other files of the unit say. Otherwise the CPUs add up.
+        format!("[Service]\nCPUAffinity=\nCPUAffinity={cpus}\nAllowedCPUs=\nAllowedCPUs={cpus}\n")
+    }
+
     fn joined(&self, one: impl Fn(&usize) -> String) -> String {
         self.cpus.iter().map(one).collect::<Vec<_>>().join(",")
     }

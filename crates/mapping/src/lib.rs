@@ -7,7 +7,8 @@
 //! 25, 1957). A place can take several tasks or be forbidden, and a task can be fixed to a place.
 //!
 //! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost. No cost is
-//! below [`Problem::lower_bound`]. [`Binding`] writes a placement for other tools.
+//! below [`Problem::lower_bound`]. [`Binding`] and [`JobBinding`]
+//! write a placement for other tools.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -42,6 +43,7 @@ pub mod experiment;
 mod explain;
 mod gaps;
 mod ids;
+mod job;
 mod level;
 mod levels;
 mod pattern;
@@ -59,6 +61,7 @@ pub use costs::Costs;
 pub use error::ProblemError;
 pub use explain::PairCosts;
 pub use ids::{Place, Task};
+pub use job::JobBinding;
 pub use level::Level;
 pub use levels::{Machine, MachineError};
 pub use pattern::Pattern;

@@ -60,7 +60,7 @@ pub use machine::{
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
     CpuBinding, DRAWN_MAX, FixedTask, PictureDrawing, PictureLine, PlaceCpu, PlacementPicture,
-    PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Quality,
+    PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Quality, ToolCommand,
 };
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};

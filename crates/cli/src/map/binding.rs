@@ -20,6 +20,9 @@ const BINDING_VARIABLES: [&str; 4] = [
     "KMP_AFFINITY",
 ];
 
+/// The length at which a range of CPUs is cut. No system has so many.
+pub(super) const CPUS_MAX: usize = 1 << 16;
+
 pub(super) fn allowed() -> Result<BTreeSet<usize>, Failure> {
     let cpus = allowed_cpus().map_err(|error| {
         Failure::Run(format!(
@@ -88,4 +91,20 @@ pub(super) fn to_report(binding: &Binding) -> CpuBinding {
         slurm_cpu_bind: binding.slurm(),
         hwloc_cpusets: binding.hwloc(),
     }
+}
+
+/// Parses a list such as `6,4,0-2`. Returns `None` if the text is not such a list.
+pub(super) fn listed(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last {
+            return None;
+        }
+        // `take` limits the length of a huge range. A CPU that does not exist is refused later,
+        // before the process is confined to it.
+        cpus.extend((first..=last).take(CPUS_MAX));
+    }
+    Some(cpus)
 }

@@ -10,6 +10,7 @@ use cellworks_mapping::{Costs, Machine, MachineError, Place, read};
 use cellworks_report::{MachineInfo, Measured, PlaceCpu, Report};
 use cellworks_sim::{Description, Ways};
 
+use super::binding::{CPUS_MAX, listed};
 use crate::failure::Failure;
 
 /// The unit of all costs, except those from files of QAPLIB and from most files of hwloc, which
@@ -24,7 +25,7 @@ const COSTS: &str = "costs";
 
 /// The names of nodes, from a number of nodes or from a list of names.
 #[derive(Clone)]
-pub(crate) struct Nodes(Vec<String>);
+pub(crate) struct Nodes(pub Vec<String>);
 
 impl FromStr for Nodes {
     type Err = String;
@@ -55,8 +56,41 @@ impl FromStr for Nodes {
     }
 }
 
+/// Returns whether a node has a number in place of a name.
+pub(super) fn is_numbered(node: &str) -> bool {
+    node.starts_with("node ")
+}
+
 fn numbered(nodes: usize) -> Vec<String> {
     (0..nodes).map(|node| format!("node {node}")).collect()
+}
+
+/// The CPU of each row of a table of latencies.
+#[derive(Clone)]
+pub(crate) struct CpusOfRows(Vec<usize>);
+
+impl FromStr for CpusOfRows {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const RULE: &str = "the CPUs of the rows are numbers and ranges with commas between, in the order of the rows, such as 4,6 or 0-3";
+        let cpus = listed(text).ok_or(RULE)?;
+        if let Some(cpu) = cpus.iter().find(|cpu| **cpu >= CPUS_MAX) {
+            return Err(format!(
+                "there is no CPU {cpu}: the numbers end at {}",
+                CPUS_MAX - 1
+            ));
+        }
+        let mut sorted = cpus.clone();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(format!(
+                "CPU {} is named twice: each row has its own",
+                pair[0]
+            )),
+            None => Ok(Self(cpus)),
+        }
+    }
 }
 
 /// The places for tasks.
@@ -80,11 +114,23 @@ pub(crate) struct Cpus {
     pub nodes: Vec<String>,
     /// The CPU of each place.
     pub of_places: Vec<PlaceCpu>,
+    pub numbers: Numbers,
+}
+
+/// Where the numbers of CPUs come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// The costs or the user name the CPUs.
+    Named,
+    /// The costs are a table without names: row n is taken for CPU n.
+    Rows,
+    /// The costs describe a machine in one line: the CPUs of a node are numbered in its order.
+    Line,
 }
 
 impl Cpus {
     /// Returns the given CPUs of one computer, whose cores are unknown.
-    pub fn of_one(cpus: impl IntoIterator<Item = usize>) -> Self {
+    pub fn of_one(cpus: impl IntoIterator<Item = usize>, numbers: Numbers) -> Self {
         let cpu = |cpu| PlaceCpu {
             node: 0,
             cpu,
@@ -93,6 +139,7 @@ impl Cpus {
         Self {
             nodes: Vec::new(),
             of_places: cpus.into_iter().map(cpu).collect(),
+            numbers,
         }
     }
 
@@ -122,6 +169,25 @@ impl Cpus {
             others.extend(&places[1..]);
         }
         Some(others)
+    }
+
+    /// Returns what was assumed about the numbers of the CPUs, or `None` if they are known. `costs`
+    /// is the name of the costs.
+    pub fn assumed(&self, costs: &Path) -> Option<String> {
+        let first_node = self.of_places.iter().take_while(|place| place.node == 0);
+        let last = first_node.count().saturating_sub(1);
+        match self.numbers {
+            Numbers::Named => None,
+            Numbers::Rows => Some(format!(
+                "{} names no CPUs, so its rows were taken for CPU 0 to CPU {last}; --cpus-of-rows names the CPUs of \
+                 a table that was measured on others",
+                name_of(costs)
+            )),
+            Numbers::Line => Some(format!(
+                "a machine in one line names no CPUs, so those of each computer were numbered from 0 to {last} in the \
+                 order of the line; `lstopo` shows whether the system numbers them so"
+            )),
+        }
     }
 
     /// Returns the name of a place, such as `CPU 3` or `node 1 CPU 3`.
@@ -184,6 +250,30 @@ impl Places {
         }
     }
 
+    /// Takes the rows of a table of latencies for the given CPUs.
+    pub fn with_cpus_of_rows(mut self, CpusOfRows(rows): &CpusOfRows) -> Result<Self, Failure> {
+        let wrong = |why: String| Failure::Usage(format!("--cpus-of-rows: {why}"));
+        let cpus = self.cpus.take();
+        if cpus.is_none_or(|cpus| cpus.numbers != Numbers::Rows) {
+            return Err(wrong(
+                "it names the CPUs of a table of latencies, and --costs is none; leave it out"
+                    .to_owned(),
+            ));
+        }
+        if rows.len() != self.costs.places() {
+            return Err(wrong(format!(
+                "it names {} CPUs, and the table has {} rows; name one CPU for each row",
+                rows.len(),
+                self.costs.places()
+            )));
+        }
+        let cpus = Cpus::of_one(rows.iter().copied(), Numbers::Named);
+        let places = 0..self.costs.places();
+        self.machine.spe_places = places.map(|place| cpus.name(place)).collect();
+        self.cpus = Some(cpus);
+        Ok(self)
+    }
+
     /// Repeats the CPUs of one computer on several nodes. `network` is the cost between places of
     /// different nodes, as in the description of a level.
     pub fn on_nodes(mut self, nodes: &Nodes, network: &str) -> Result<Self, Failure> {
@@ -228,6 +318,7 @@ impl Places {
         let cpus = Cpus {
             nodes: nodes.0.clone(),
             of_places: copies.collect(),
+            numbers: cpus.numbers,
         };
         let places = 0..self.costs.places();
         self.machine.spes = places.len();
@@ -279,6 +370,7 @@ fn of_levels(line: &str) -> Result<Places, Failure> {
     let cpus = of_places.map(|of_places| Cpus {
         nodes: machine.nodes().map_or_else(Vec::new, numbered),
         of_places,
+        numbers: Numbers::Line,
     });
     let places = Places::of(costs, cpus, Path::new(line));
     Ok(Places {
@@ -290,7 +382,7 @@ fn of_levels(line: &str) -> Result<Places, Failure> {
 /// Reads a square table of latencies. Row and column n belong to CPU n.
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
-    let cpus = Cpus::of_one(0..costs.places());
+    let cpus = Cpus::of_one(0..costs.places(), Numbers::Rows);
     let places = Places::of(costs, Some(cpus), file);
     Ok(Places {
         unit: Some(NS),
@@ -326,7 +418,7 @@ fn topology(file: &Path) -> Result<Places, Failure> {
         cpus,
         is_in_nanoseconds,
     } = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
-    let places = Places::of(costs, Some(Cpus::of_one(cpus)), file);
+    let places = Places::of(costs, Some(Cpus::of_one(cpus, Numbers::Named)), file);
     Ok(Places {
         unit: is_in_nanoseconds.then_some(NS),
         ..places
@@ -394,7 +486,7 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
     let cpus = cpus.filter(|cpus| machine.is_this_computer() && cpus.len() == costs.places());
     let cpus = cpus.map(|cpus| {
-        let mut cpus = Cpus::of_one(cpus);
+        let mut cpus = Cpus::of_one(cpus, Numbers::Named);
         for (place, core) in cpus.of_places.iter_mut().zip(&machine.spe_cores) {
             place.core = Some(*core);
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cellworks_mapping::write;
 use clap::Args;
 
-use super::costs::Places;
+use super::costs::{CpusOfRows, Places};
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -30,12 +30,20 @@ pub(crate) struct HwlocArgs {
     /// The latencies: a file that `map solve` accepts for --costs
     #[arg(value_name = "COSTS")]
     pub costs: PathBuf,
+
+    /// The CPUs of the rows of a table of latencies, in the order of the rows, such as 4,6
+    #[arg(long, value_name = "CPUS")]
+    pub cpus_of_rows: Option<CpusOfRows>,
 }
 
 pub(crate) fn run(arguments: &HwlocArgs) -> Result<(), Failure> {
     let file = &arguments.costs;
     let wrong = |why: &str| Failure::Usage(format!("{}: {why}", file.display()));
-    let Places { costs, cpus, .. } = Places::read(file)?;
+    let mut places = Places::read(file)?;
+    if let Some(rows) = &arguments.cpus_of_rows {
+        places = places.with_cpus_of_rows(rows)?;
+    }
+    let Places { costs, cpus, .. } = places;
     let cpus = cpus.and_then(|cpus| cpus.on_one()).ok_or_else(|| {
         wrong("its places are no CPUs of a computer, and hwloc describes nothing else; measure this computer")
     })?;

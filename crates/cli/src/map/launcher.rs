@@ -1,4 +1,4 @@
-//! The number that a launcher of parallel programs, such as `mpirun` or `srun`, gives a process.
+//! The numbers that a launcher of parallel programs, such as `mpirun` or `srun`, gives a process.
 //!
 //! Sources: the manual pages srun(1) of Slurm and flux-environment(7) of Flux; the variables of
 //! `mpirun` of Open MPI, of Hydra (MPICH, Intel MPI), of `mpirun_rsh` of MVAPICH2, of HPE's PALS and
@@ -13,6 +13,10 @@ use crate::message;
 struct Launcher {
     /// The number of the process among those that the launcher has started on this computer.
     rank: &'static str,
+    /// The number of the process among those on all computers, and the number of these.
+    in_job: [&'static str; 2],
+    /// The number of the computer in the job, if the launcher sets it.
+    node: Option<&'static str>,
     /// Returns the number of these processes, if the launcher sets it.
     processes: fn() -> Option<usize>,
 }
@@ -22,30 +26,44 @@ struct Launcher {
 const LAUNCHERS: [Launcher; 8] = [
     Launcher {
         rank: "OMPI_COMM_WORLD_LOCAL_RANK",
+        in_job: ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
+        node: None,
         processes: || number("OMPI_COMM_WORLD_LOCAL_SIZE"),
     },
     Launcher {
         rank: "MV2_COMM_WORLD_LOCAL_RANK",
+        in_job: ["MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"],
+        node: None,
         processes: || number("MV2_COMM_WORLD_LOCAL_SIZE"),
     },
     Launcher {
         rank: "MPI_LOCALRANKID",
+        in_job: [GLOBAL_RANK, GLOBAL_SIZE],
+        node: None,
         processes: || number("MPI_LOCALNRANKS"),
     },
     Launcher {
         rank: "PALS_LOCAL_RANKID",
+        in_job: ["PALS_RANKID", GLOBAL_SIZE],
+        node: Some("PALS_NODEID"),
         processes: || number("PALS_LOCAL_SIZE"),
     },
     Launcher {
         rank: "PMI_LOCAL_RANK",
+        in_job: [GLOBAL_RANK, GLOBAL_SIZE],
+        node: None,
         processes: || number("PMI_LOCAL_SIZE"),
     },
     Launcher {
         rank: "JSM_NAMESPACE_LOCAL_RANK",
+        in_job: ["JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"],
+        node: None,
         processes: || number("JSM_NAMESPACE_LOCAL_SIZE"),
     },
     Launcher {
         rank: "FLUX_TASK_LOCAL_ID",
+        in_job: ["FLUX_TASK_RANK", "FLUX_JOB_SIZE"],
+        node: None,
         // Each computer of a job has at least one task.
         processes: || {
             let (tasks, computers) = (number("FLUX_JOB_SIZE")?, number("FLUX_JOB_NNODES")?);
@@ -53,7 +71,9 @@ const LAUNCHERS: [Launcher; 8] = [
         },
     },
     Launcher {
-        rank: "SLURM_LOCALID",
+        rank: SLURM,
+        in_job: ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
+        node: Some("SLURM_NODEID"),
         processes: || match number("SLURM_STEP_NUM_TASKS") {
             Some(1) => Some(1),
             _ => tasks_of_slurm(
@@ -63,6 +83,9 @@ const LAUNCHERS: [Launcher; 8] = [
         },
     },
 ];
+
+/// The variable of Slurm that numbers the processes on a computer.
+const SLURM: &str = "SLURM_LOCALID";
 
 /// The variables of the Process Management Interface. They number the processes of all computers.
 const GLOBAL_RANK: &str = "PMI_RANK";
@@ -74,16 +97,18 @@ const GLOBAL_SIZE: &str = "PMI_SIZE";
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`] if the variable is no number.
+/// [`Failure::Usage`] if the variable is no number, or if the number of processes on this computer is
+/// known, and is not that of the tasks.
 pub(super) fn rank(tasks: usize) -> Result<Option<(usize, &'static str)>, Failure> {
-    // A batch script of Slurm has a number, but is not one of several processes.
-    let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
-    let mut launchers = LAUNCHERS
-        .iter()
-        .filter(|launcher| !(launcher.rank == "SLURM_LOCALID" && is_script));
-    if let Some(launcher) = launchers.find(|launcher| is_set(launcher.rank)) {
+    if let Some(launcher) = innermost() {
         return match (launcher.processes)() {
             Some(1) => Ok(None),
+            Some(processes) if processes != tasks => Err(Failure::Usage(format!(
+                "{}={}: the launcher has started {processes} processes on this computer, and the placement has \
+                 {tasks} tasks; start one process for each",
+                launcher.rank,
+                env::var_os(launcher.rank).unwrap_or_default().display()
+            ))),
             _ => Ok(Some((rank_in(launcher.rank)?, launcher.rank))),
         };
     }
@@ -107,6 +132,53 @@ pub(super) fn rank(tasks: usize) -> Result<Option<(usize, &'static str)>, Failur
         ));
     }
     Ok(None)
+}
+
+/// A process among those that a launcher has started on all computers.
+pub(super) struct Process {
+    pub rank: usize,
+    /// The variable with the rank.
+    pub variable: &'static str,
+    /// The number of the processes, and its variable.
+    pub size: Option<(usize, &'static str)>,
+    /// The number of this computer in the job, and its variable.
+    pub node: Option<(usize, &'static str)>,
+    /// The name of this computer, if the launcher gives it one.
+    pub host: Option<String>,
+}
+
+/// Returns what the launcher says of this process, or `None` without a launcher.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] if the rank is no number.
+pub(super) fn in_job() -> Result<Option<Process>, Failure> {
+    let launcher = innermost();
+    let [rank, size] = launcher.map_or([GLOBAL_RANK, GLOBAL_SIZE], |launcher| launcher.in_job);
+    if !is_set(rank) {
+        return Ok(None);
+    }
+    let numbered = |name: &'static str| Some((number(name)?, name));
+    let is_slurm = launcher.is_some_and(|launcher| launcher.rank == SLURM);
+    Ok(Some(Process {
+        rank: rank_in(rank)?,
+        variable: rank,
+        size: numbered(size),
+        node: launcher
+            .and_then(|launcher| launcher.node)
+            .and_then(numbered),
+        host: env::var("SLURMD_NODENAME").ok().filter(|_| is_slurm),
+    }))
+}
+
+/// Returns the launcher that has started this process.
+fn innermost() -> Option<&'static Launcher> {
+    // A batch script of Slurm has a number, but is not one of several processes.
+    let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
+    let mut launchers = LAUNCHERS
+        .iter()
+        .filter(|launcher| !(launcher.rank == SLURM && is_script));
+    launchers.find(|launcher| is_set(launcher.rank))
 }
 
 fn is_set(name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! `cellworks map`: places communicating tasks on cores, and starts programs there.
 
+mod bind;
 mod binding;
 mod costs;
 mod exec;
@@ -37,6 +38,7 @@ impl MapArgs {
 pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),
     Explain(explain::ExplainArgs),
+    Bind(bind::BindArgs),
     Exec(exec::ExecArgs),
     Hwloc(hwloc::HwlocArgs),
     Ring(ring::RingArgs),
@@ -56,6 +58,7 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
     match &arguments.command {
         MapCommand::Solve(arguments) => solve::run(arguments),
         MapCommand::Explain(arguments) => explain::run(arguments),
+        MapCommand::Bind(arguments) => bind::run(arguments),
         MapCommand::Exec(arguments) => exec::run(arguments),
         MapCommand::Hwloc(arguments) => hwloc::run(arguments),
         MapCommand::Ring(arguments) => ring::run(arguments),

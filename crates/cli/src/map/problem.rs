@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
-use super::costs::{Nodes, Places, name_of};
+use super::costs::{CpusOfRows, Nodes, Places, name_of};
 use crate::args::{input, kept, such_as};
 use crate::failure::Failure;
 
@@ -36,11 +36,16 @@ pub(crate) struct ProblemArgs {
     /// or a name such as qs22, is a simulated machine, and a unit is then 128 bytes from one SPE to
     /// another. Any other file is a table of latencies with commas between the values, as
     /// core-to-core-latency --csv writes it. Such a table names no CPUs: its first line is taken for
-    /// CPU 0, its second line for CPU 1 and so on. A machine in one line has its levels, the
-    /// outermost first, each with its number of parts and its cost: "node:2@1.8us package:2@120ns
-    /// core:16@60ns", or "tleaf 3 2 10 4 5 8 1" as for Scotch
+    /// CPU 0, its second line for CPU 1 and so on, unless --cpus-of-rows names others. A machine in
+    /// one line has its levels, the outermost first, each with its number of parts and its cost:
+    /// "node:2@1.8us package:2@120ns core:16@60ns", or "tleaf 3 2 10 4 5 8 1" as for Scotch
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
+
+    /// The CPUs of the rows of a table of latencies, in the order of the rows, such as 4,6 for a
+    /// table that was measured with --cores 4,6
+    #[arg(long, value_name = "CPUS", requires = "costs")]
+    pub cpus_of_rows: Option<CpusOfRows>,
 
     /// The places are on several nodes with the CPUs of --costs: a number such as 4, or names such as
     /// n01,n02
@@ -119,7 +124,10 @@ impl ProblemArgs {
 
     /// Reads the places, and repeats them on the nodes.
     fn places(&self, costs: &Path) -> Result<Places, Failure> {
-        let places = Places::read(costs)?;
+        let mut places = Places::read(costs)?;
+        if let Some(rows) = &self.cpus_of_rows {
+            places = places.with_cpus_of_rows(rows)?;
+        }
         match (&self.nodes, &self.network) {
             (Some(nodes), Some(network)) => places.on_nodes(nodes, network),
             _ => Ok(places),

@@ -10,15 +10,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cellworks_mapping::{
-    Binding, Costs, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task, Volumes,
+    Binding, Costs, JobBinding, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task,
+    Volumes,
 };
 use cellworks_report::{
     Envelope, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, Quality, Trust, json, placement,
+    PlacementTrials, Quality, ToolCommand, Trust, json, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
 
+use super::bind::commands;
 use super::binding::to_report;
 use super::costs::{Cpus, Places};
 use super::measure::{Measured, ROUNDS};
@@ -229,8 +231,13 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         quiet: arguments.quiet,
         sweep: Sweep::default(),
     };
+    let assumed = cpus.as_ref().zip(arguments.problem.costs.as_ref());
+    let assumed = assumed.and_then(|(cpus, costs)| cpus.assumed(costs));
     let solving = Solving {
-        problem: about(arguments, &problem, unit, forbidden),
+        problem: PlacementProblem {
+            assumed,
+            ..about(arguments, &problem, unit, forbidden)
+        },
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
@@ -404,6 +411,7 @@ fn about(
         capacity: arguments.capacity,
         fixed: fixed.collect(),
         forbidden: forbidden.into_iter().collect(),
+        assumed: None,
     }
 }
 
@@ -556,6 +564,18 @@ impl Solving {
             .collect()
     }
 
+    /// Returns the commands that apply a placement, if the places are CPUs. They name the file with
+    /// the placement as the examples of the guide do.
+    fn commands(&self, best: &Best) -> Vec<ToolCommand> {
+        let Some(cpus) = &self.cpus else {
+            return Vec::new();
+        };
+        let tasks = self.cpus_of_tasks(best).into_iter();
+        let tasks = tasks.map(|task| (task.node, task.cpu)).collect();
+        let job = JobBinding::new(cpus.nodes.clone(), tasks);
+        commands(&job, Path::new("placement.json"))
+    }
+
     /// Returns a trial of a placement, without times.
     fn trial(&self, best: &Best) -> PlacementTrial {
         let binding = self.binding(best);
@@ -703,6 +723,7 @@ impl Steps for Solving {
                 .map_or_else(Vec::new, |cpus| cpus.nodes.clone()),
             binding: binding.as_ref().map(to_report),
             picture: kept.map(|best| self.drawn.picture(&best.placement)),
+            commands: kept.map_or_else(Vec::new, |best| self.commands(best)),
             trials: self.trials,
             problem: self.problem,
         }

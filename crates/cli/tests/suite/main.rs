@@ -9,6 +9,7 @@ mod explain;
 mod guides;
 mod hostile;
 mod labels;
+mod launchers;
 mod machine;
 mod machines;
 mod manual;

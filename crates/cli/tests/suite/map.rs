@@ -265,15 +265,61 @@ fn a_graph_is_placed_on_the_cores_of_a_table() {
     assert_eq!(binding["cpu_list"], "0-3");
     assert_eq!(binding["hwloc_cpusets"][1], "0x00000008");
     let table = printed(&arguments);
+    let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "taskset: taskset --cpu-list 0-3 COMMAND\n",
-        "numactl: numactl --physcpubind=0-3 COMMAND\n",
+        "Assumed: cores.csv names no CPUs, so its rows were taken for CPU 0 to CPU 3; --cpus-of-rows names",
+        "taskset: taskset --cpu-list 0-3 COMMAND # ",
+        "numactl: numactl --physcpubind=0-3 COMMAND # ",
         "OpenMP: OMP_NUM_THREADS=4 OMP_PROC_BIND=close OMP_PLACES='{",
-        "Slurm: srun --cpu-bind=map_cpu:",
-        "hwloc, a cpuset for each task: 0x",
+        "rmaps_rank_file_physical 1 --rankfile rankfile COMMAND # ",
+        "MPICH: mpiexec.hydra -n 4 -bind-to user:",
+        "Slurm: srun --nodes=1 --ntasks=4 --cpu-bind=map_cpu:",
+        "hwloc: hwloc-bind 0x0000000f COMMAND # ",
     ] {
         assert!(table.contains(part), "{part}: {table}");
     }
+}
+
+#[test]
+fn the_rows_of_a_table_are_the_cpus_that_the_user_names() {
+    let (_folder, paths) = files(&[("graph.txt", GRAPH), ("cores.csv", CORES)]);
+    let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let solve_with =
+        |flags: &[&str]| solve(&[&[graph, "--costs", cores, "--fix", "1=3"], flags].concat());
+    let report = solve_with(&["--cpus-of-rows", "4,6,0-1", "--format", "json"]).json();
+    assert_eq!(report["problem"]["assumed"], Value::Null);
+    assert_eq!(report["binding"]["cpus"][1], 1);
+    assert_eq!(report["binding"]["cpus"][3], 0);
+    assert_eq!(report["machine"]["spe_places"][1], "CPU 6");
+    let assumed = solve_with(&["--format", "json"]).json();
+    assert_eq!(
+        assumed["problem"]["assumed"],
+        "cores.csv names no CPUs, so its rows were taken for CPU 0 to CPU 3; --cpus-of-rows names the CPUs of a table \
+         that was measured on others"
+    );
+    solve_with(&["--cpus-of-rows", "4,6"]).refused(
+        "error: --cpus-of-rows: it names 2 CPUs, and the table has 4 rows; name one CPU for each row\n",
+    );
+    for (rows, message) in [
+        ("4,6,4,1", "CPU 4 is named twice: each row has its own"),
+        ("x", "such as 4,6 or 0-3"),
+        (
+            "70000-70003",
+            "there is no CPU 70000: the numbers end at 65535",
+        ),
+    ] {
+        let run = solve_with(&["--cpus-of-rows", rows]);
+        assert!(
+            run.code == Some(2) && run.err.contains(message),
+            "{}",
+            run.err
+        );
+    }
+    solve(&["--pattern", "ring", "--costs", "qs22", "--cpus-of-rows", "0"]).refused(
+        "error: --cpus-of-rows: it names the CPUs of a table of latencies, and --costs is none; leave it out\n",
+    );
+    let xml = Run::of(cellworks().args(["map", "hwloc", cores, "--cpus-of-rows", "4,6,0-1"]));
+    assert!(xml.out.contains(r#"os_index="6""#), "{}", xml.out);
 }
 
 /// The output of `stats --matrix` for a simulated machine of six SPEs.
@@ -404,6 +450,12 @@ fn a_wrong_table_of_cores_is_named_with_line_and_rule() {
     );
     let (_folder, paths) = files(&[("graph.txt", "0 1\n")]);
     let graph = paths[0].to_str().unwrap();
+    refused(
+        "0 1\n",
+        ("cores.csv", ",\n1,\n,\n2,\n"),
+        "{}/cores.csv, line 3: a second table begins here: the file has 2 tables of 2 columns, such as those of several \
+         benchmarks; allowed: one, so keep the 2 lines of one benchmark",
+    );
     solve(&[graph, "--costs", "not/there.csv"]).refused(
         "error: not/there.csv: No such file or directory (os error 2): name a text file that can be read\n",
     );
@@ -467,7 +519,7 @@ fn allowed() -> Vec<usize> {
 
 /// Two of the CPUs that this process may use, in descending order. `None` if there is only one.
 #[track_caller]
-fn two_allowed() -> Option<[usize; 2]> {
+pub(crate) fn two_allowed() -> Option<[usize; 2]> {
     match allowed()[..] {
         [first, second, ..] => Some([second, first]),
         _ => {
@@ -483,7 +535,7 @@ const OF_LAUNCHERS_AND_OPENMP: [&str; 11] = [
 ];
 
 /// Runs `map exec` with only the given variables of launchers and OpenMP in its environment.
-fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run {
+pub(crate) fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run {
     let mut exec = cellworks();
     for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
         if OF_LAUNCHERS_AND_OPENMP
@@ -835,8 +887,8 @@ fn cpus_that_may_not_be_used_are_named_before_anything_starts() {
     );
     assert!(
         err.ends_with(
-            "; start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or solve the \
-             problem for these\n"
+            "; start it where it may use more (--bind-to none of mpirun, -bind-to none of mpiexec.hydra, \
+             --cpu-bind=none of srun), or solve the problem for these\n"
         ),
         "{err}"
     );
@@ -1430,7 +1482,7 @@ fn a_machine_of_nodes_is_described_in_one_line() {
 
     let text = printed(&[&RING_OF_8[..], &["--costs", machine]].concat());
     assert!(text.contains("\nnode 1: tasks "), "{text}");
-    assert!(!text.contains("taskset"), "{text}");
+    assert!(!text.contains("taskset --cpu-list"), "{text}");
     let csv = printed(&[&RING_OF_8[..], &["--costs", machine, "--format", "csv"]].concat());
     let nodes = csv.trim_end().rsplit(',').next().unwrap();
     assert_eq!(

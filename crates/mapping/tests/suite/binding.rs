@@ -49,5 +49,6 @@ fn cpusets_of_hwloc_have_words_of_32_bits() {
         binding(&[6, 0, 31]).hwloc(),
         ["0x00000040", "0x00000001", "0x80000000"]
     );
+    assert_eq!(binding(&[6, 0, 33]).cpuset(), "0x00000002,0x00000041");
     assert_eq!(binding(&[65]).hwloc(), ["0x00000002,0x00000000,0x00000000"]);
 }

@@ -71,6 +71,11 @@ pub struct PlacementReport {
     /// The CPUs of the tasks, for programs that bind tasks to CPUs. `None` if the places are not
     /// CPUs of one computer.
     pub binding: Option<CpuBinding>,
+    /// The commands that apply the placement, for each tool. They name the file with this result
+    /// `placement.json`. Empty if the places are not CPUs, and in files that an older version of the
+    /// command wrote.
+    #[serde(default)]
+    pub commands: Vec<ToolCommand>,
     /// The times of a command with each of the cheapest placements that were found. `None` if no
     /// command was run. If a command was run, `placement` is the placement with which the command
     /// was fastest.
@@ -118,6 +123,9 @@ pub struct PlacementProblem {
     pub fixed: Vec<FixedTask>,
     /// The forbidden places.
     pub forbidden: Vec<usize>,
+    /// What was assumed about the numbers of the CPUs, if the costs do not name them.
+    #[serde(default)]
+    pub assumed: Option<String>,
 }
 
 /// A task that is fixed to a place.
@@ -141,6 +149,18 @@ pub struct PlaceCpu {
     /// The number of the CPU's core in its node. CPUs with the same number are hardware threads of
     /// one core. `None` if the core is unknown.
     pub core: Option<usize>,
+}
+
+/// A command that starts a program with a placement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolCommand {
+    /// The tool or launcher.
+    pub tool: String,
+    /// The whole command, as in a shell, with `COMMAND` in place of the program and its arguments.
+    pub words: String,
+    /// What is bound to what, and when the command may not give the placement.
+    pub note: String,
 }
 
 /// The CPU of each task, in the notations of other programs.

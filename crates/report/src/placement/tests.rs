@@ -14,11 +14,7 @@ fn the_table_has_the_numbers_and_what_to_type() {
         "searched for  10.0 s   of at most 10 s, 54,321 iterations, seed 7\n",
         "the place of task 0, of task 1 and so on\n3 2 1\n",
         "CPUs of task 0, of task 1 and so on: 6 4 2\n",
-        "taskset: taskset --cpu-list 2,4,6 COMMAND\n",
-        "numactl: numactl --physcpubind=2,4,6 COMMAND\n",
-        "OpenMP: OMP_NUM_THREADS=3 OMP_PROC_BIND=close OMP_PLACES='{6},{4},{2}' COMMAND\n",
-        "Slurm: srun --cpu-bind=map_cpu:6,4,2 COMMAND\n",
-        "hwloc, a cpuset for each task: 0x40 0x10 0x4\n",
+        "taskset: taskset --cpu-list 2,4,6 COMMAND  # all threads on these CPUs\n",
     ] {
         assert!(plain.contains(line), "{line}: {plain}");
     }
@@ -61,12 +57,22 @@ fn an_optimal_placement_is_marked_and_one_without_cpus_has_no_binding() {
     let mut report = made_up::placement();
     report.optimal = true;
     report.binding = None;
+    report.commands.clear();
     let plain = super::table(&report, cellworks_report::WIDTH);
     assert!(
         plain.contains("no placement costs less: this one is optimal"),
         "{plain}"
     );
     assert!(!plain.contains("taskset"), "{plain}");
+}
+
+#[test]
+fn what_was_assumed_about_cpus_stands_before_the_commands() {
+    let mut report = made_up::placement();
+    report.problem.assumed = Some("rows are CPU 0 to CPU 3".to_owned());
+    let plain = super::table(&report, cellworks_report::WIDTH);
+    assert!(plain.contains(": rows are CPU 0 to CPU 3\n\n"), "{plain}");
+    assert!(super::html(&report).contains("<p>rows are CPU 0 to CPU 3</p>"));
 }
 
 #[test]
@@ -117,7 +123,9 @@ fn the_page_has_a_row_for_each_task() {
         "{page}"
     );
     assert!(
-        page.contains("srun --cpu-bind=map_cpu:6,4,2 COMMAND"),
+        page.contains(
+            "<code>taskset --cpu-list 2,4,6 COMMAND</code> <span class=\"words\">all threads"
+        ),
         "{page}"
     );
 }

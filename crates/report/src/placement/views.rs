@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::numbers::{amount, listed};
 use super::trials::ascending;
-use super::{CpuBinding, PlacementReport, PlacementTrials, Quality, draw};
+use super::{PlacementReport, PlacementTrials, Quality, ToolCommand, draw};
 use crate::columns::columns_within;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
@@ -55,17 +55,23 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
             );
         }
     }
-    if let Some(binding) = &report.binding {
+    if let Some(assumed) = &report.problem.assumed {
+        let about = format!("\n{}: {assumed}", bold("Assumed"));
+        text += &wrapped(&about, "", width);
+    }
+    if !report.commands.is_empty() {
         text += &format!("\n{}: how programs are told the CPUs\n", bold("Binding"));
+    }
+    if let Some(binding) = &report.binding {
         let cpus = listed(&binding.cpus, " ");
         text += &wrapped(
             &format!("CPUs of task 0, of task 1 and so on: {cpus}"),
             "  ",
             width,
         );
-        for (tool, words) in tools(binding) {
-            text += &wrapped(&format!("{tool}: {words}"), "  ", width);
-        }
+    }
+    for ToolCommand { tool, words, note } in &report.commands {
+        text += &wrapped(&format!("{tool}: {words}  # {note}"), "  ", width);
     }
     text
 }
@@ -194,34 +200,6 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
         .collect()
 }
 
-/// Returns the names of tools that bind a program to CPUs, each with a command line for this
-/// binding. `COMMAND` stands for the program and its arguments.
-fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
-    let CpuBinding {
-        cpu_list,
-        slurm_cpu_bind,
-        hwloc_cpusets,
-        ..
-    } = binding;
-    let variables = binding
-        .openmp()
-        .map(|(name, value)| match value.contains('{') {
-            // Without the quotes, a shell would interpret the braces.
-            true => format!("{name}='{value}'"),
-            false => format!("{name}={value}"),
-        });
-    vec![
-        ("taskset", format!("taskset --cpu-list {cpu_list} COMMAND")),
-        (
-            "numactl",
-            format!("numactl --physcpubind={cpu_list} COMMAND"),
-        ),
-        ("OpenMP", format!("{} COMMAND", variables.join(" "))),
-        ("Slurm", format!("srun --cpu-bind={slurm_cpu_bind} COMMAND")),
-        ("hwloc, a cpuset for each task", hwloc_cpusets.join(" ")),
-    ]
-}
-
 /// Returns the placement as CSV: a header and one line. docs/csv.md describes the columns.
 pub fn csv(report: &PlacementReport) -> String {
     let problem = &report.problem;
@@ -257,7 +235,7 @@ pub fn html(report: &PlacementReport) -> String {
         Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
         Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),
-        Part::new("binding", "Binding", report.binding.as_ref().map(binding)),
+        Part::new("binding", "Binding", binding(report)),
         circumstances(&report.envelope),
     ];
     Page {
@@ -381,10 +359,16 @@ fn placement(report: &PlacementReport) -> Option<Markup> {
     })
 }
 
-fn binding(binding: &CpuBinding) -> Markup {
-    html! {
-        dl.facts {
-            @for (tool, words) in tools(binding) { dt { (tool) } dd { code { (words) } } }
+fn binding(report: &PlacementReport) -> Option<Markup> {
+    (!report.commands.is_empty()).then(|| {
+        html! {
+            @if let Some(assumed) = &report.problem.assumed { p { (assumed) } }
+            dl.facts {
+                @for ToolCommand { tool, words, note } in &report.commands {
+                    dt { (tool) }
+                    dd { code { (words) } " " span.words { (note) } }
+                }
+            }
         }
-    }
+    })
 }

@@ -7,7 +7,7 @@ use cellworks_report::{
     ExplanationReport, FigureAxis, FigureCurve, FixedTask, FreePart, LinkLoad, Machines,
     MappingTimes, PartCounters, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
     PlacementTrials, ProgramFigure, ProgramReport, Quality, ResourceCounters, SimulatedMachine,
-    SpeCounters, SweepInfo, SweepReport,
+    SpeCounters, SweepInfo, SweepReport, ToolCommand,
 };
 use cellworks_stats::Finding;
 
@@ -80,6 +80,7 @@ pub fn placement() -> PlacementReport {
             capacity: 1,
             fixed: vec![FixedTask { task: 0, place: 3 }],
             forbidden: vec![0],
+            assumed: None,
         },
         seed: 7,
         time_limit_s: 10.0,
@@ -112,6 +113,11 @@ pub fn placement() -> PlacementReport {
             hwloc_cpusets: ["0x40", "0x10", "0x4"].map(str::to_owned).to_vec(),
         }),
         picture: None,
+        commands: vec![ToolCommand {
+            tool: "taskset".to_owned(),
+            words: "taskset --cpu-list 2,4,6 COMMAND".to_owned(),
+            note: "all threads on these CPUs".to_owned(),
+        }],
         trials: Some(PlacementTrials {
             command: vec!["./program".to_owned(), "10".to_owned()],
             unbound_ns: vec![12.0e6, 14.0e6, 13.0e6],
