@@ -9,6 +9,7 @@ mod launcher;
 mod measure;
 mod problem;
 pub(crate) mod ring;
+mod scotch;
 mod solution;
 mod solve;
 
@@ -36,6 +37,7 @@ pub(crate) enum MapCommand {
     Explain(explain::ExplainArgs),
     Exec(exec::ExecArgs),
     Hwloc(hwloc::HwlocArgs),
+    Scotch(scotch::ScotchArgs),
     Ring(ring::RingArgs),
 }
 
@@ -45,6 +47,7 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
         MapCommand::Explain(arguments) => explain::run(arguments),
         MapCommand::Exec(arguments) => exec::run(arguments),
         MapCommand::Hwloc(arguments) => hwloc::run(arguments),
+        MapCommand::Scotch(arguments) => scotch::run(arguments),
         MapCommand::Ring(arguments) => ring::run(arguments),
     }
 }
