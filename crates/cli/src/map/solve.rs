@@ -177,6 +177,9 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     }
     let inputs = [&arguments.file, &arguments.problem.costs];
     files.refuse_to_replace_any(inputs)?;
+    for file in &arguments.more {
+        files.refuse_to_replace(file)?;
+    }
     refuse_standard_input_twice(inputs.into_iter().flatten())?;
     let (volumes, places) = arguments
         .problem

@@ -92,7 +92,14 @@ pub(super) fn tasks(text: &str, ending: Option<&str>) -> Result<Tasks, TextError
     let is = |endings: &[&str]| endings.iter().any(|one| one.eq_ignore_ascii_case(ending));
     match Kind::of(text) {
         Some(Kind::Market) => matrix::market(text),
-        Some(Kind::Metis) => metis::parse(text),
+        Some(Kind::Metis) => {
+            let mut tasks = metis::parse(text)?;
+            if metis::is_like_edges(text) {
+                let note = "it is read as a graph of METIS; if it is a list of edges, begin it with `tasks N`";
+                tasks.notes.push(note.to_owned());
+            }
+            Ok(tasks)
+        }
         Some(Kind::ScotchGraph) => scotch::graph(text),
         Some(Kind::Matrix) => matrix::plain(text),
         Some(kind) => Err(TextError::at(1, format!("this is {}", kind.name()))),

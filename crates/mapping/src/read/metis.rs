@@ -75,6 +75,12 @@ pub(super) fn recognised(text: &str) -> Option<Header> {
     is_graph.then_some(header)
 }
 
+/// Returns true if each line of a graph can be an edge of a list as well.
+pub(super) fn is_like_edges(text: &str) -> bool {
+    let mut lines = text.trim_end().lines();
+    lines.all(|row| matches!(row.split_whitespace().count(), 2 | 3))
+}
+
 /// Returns true if a text begins with a header, and has a line for each vertex, some of which are
 /// no edges of a list, so that it can be meant to be a graph of METIS.
 pub(super) fn is_likely(text: &str) -> bool {

@@ -82,11 +82,12 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
 /// its kind. Fails if a volume is negative or above 10^100, or if there are no tasks.
 pub fn volumes(file: impl AsRef<Path>) -> Result<Tasks, ReadError> {
     let file = file.as_ref();
-    // Only files of ranks have names that are not theirs.
-    if (file.is_dir() || !file.exists()) && monitored::is_name(file) {
-        return monitored(file, Counted::Crossed);
-    }
-    let text = text_of(file)?;
+    let text = match text_of(file) {
+        Ok(text) => text,
+        // The name of several files can be that of no file, of a folder, or of the program.
+        Err(_) if monitored::is_name(file) => return monitored(file, Counted::Crossed),
+        Err(error) => return Err(error),
+    };
     if monitored::is_monitored(&text) {
         return monitored(file, Counted::Crossed);
     }

@@ -267,6 +267,14 @@ fn a_graph_of_metis_is_read_in_each_form() {
     assert_eq!(pairs(&weighted.volumes), path());
     let note = "the sizes and weights of its vertices are ignored, because a place takes any task";
     assert_eq!(weighted.notes, [note]);
+    // A cycle, of which each line can be an edge.
+    let cycle = tasks("4 4\n2 4\n1 3\n2 4\n1 3\n").unwrap();
+    assert_eq!(cycle.volumes.pairs().len(), 8);
+    assert_eq!(
+        cycle.notes,
+        ["it is read as a graph of METIS; if it is a list of edges, begin it with `tasks N`"]
+    );
+    assert_eq!(edges("tasks 5\n4 4\n2 4\n1 3\n2 4\n1 3\n").1.len(), 3);
     // The last vertex has no neighbour.
     assert_eq!(edges("4 3\n2 3\n1 3\n1 2\n\n").0, 4);
 }
@@ -679,6 +687,14 @@ fn what_crossed_is_read_from_the_files_of_all_ranks() {
         assert_eq!(pairs(&read.volumes), (3, crossed.clone()), "{name}");
         assert_eq!(read.notes, Vec::<String>::new());
     }
+    // The program has the same name.
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("app"), b"\x7fELF\xff").unwrap();
+    for (name, text) in &files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let read = read::volumes(folder.path().join("app")).unwrap();
+    assert_eq!(pairs(&read.volumes), (3, crossed));
     let meant = vec![(0, 1, 6040.0), (0, 2, 40.0), (1, 0, 1600.0)];
     let read = monitored(&files, "app", Counted::Meant).unwrap();
     assert_eq!(pairs(&read.volumes), (3, meant));
