@@ -138,3 +138,11 @@ pub(super) fn not_costs(text: &str) -> Option<TextError> {
         Some(kind) => refused(kind.name()),
     }
 }
+
+/// Returns why a text is no problem of QAPLIB, if it is for certain of another kind.
+pub(super) fn not_qaplib(text: &str) -> Option<TextError> {
+    match Kind::of(text)? {
+        Kind::Qaplib | Kind::Matrix => None,
+        kind => Some(TextError::at(1, format!("this is {}", kind.name()))),
+    }
+}

@@ -36,7 +36,9 @@ use text::TextError;
 /// Fails if the file cannot be read, if a word is not a number, if there are too few or too many
 /// numbers, or if a number is negative or above 10^100.
 pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
-    read(file.as_ref(), qaplib::parse)
+    read(file.as_ref(), |text| {
+        qaplib::parse(text).map_err(|error| kind::not_qaplib(text).unwrap_or(error))
+    })
 }
 
 /// Reads a graph. A line is an edge: the sending task, the receiving task, and the volume (1 if it

@@ -392,6 +392,16 @@ fn a_file_of_another_kind_is_named() {
     tasks_of(qaplib_text, qaplib);
     costs_of(qaplib_text, &format!("this is {qaplib}"));
     let target = "a target of Scotch, which has costs: name it with --costs";
+    let as_qaplib = |text: &str| of_file("made-up", text, |file| read::qaplib(file)).unwrap_err();
+    assert_eq!(
+        as_qaplib("mesh2D 4 4\n"),
+        format!("made-up, line 1: this is {target}")
+    );
+    assert_eq!(
+        as_qaplib(&"0.5,".repeat(100)),
+        "made-up, line 1: \"0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5,...\" stands where the size of the problem has to \
+         be, 1 or more"
+    );
     tasks_of("tleaf 2 2 10 2 1\n", target);
     tasks_of("mesh2D 4 4\n", target);
     let mapping = "a mapping of Scotch, which is a placement: name it in `map explain`";
