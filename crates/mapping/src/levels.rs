@@ -36,7 +36,8 @@ const INSIDE: [(&str, usize); 12] = [
 ///   brackets are ignored;
 /// - numbers of parts only, such as `2 10 4` or `2@10 4@5`;
 /// - that of Scotch's complete trees: `tleaf 3 2 10 4 5 8 1` has 3 levels, with 2, 4 and 8 parts, and
-///   the costs 10, 5 and 1.
+///   links that cost 10, 5 and 1. As in Scotch, the links of all levels that two places differ in
+///   add up: the costs are 16, 6 and 1.
 ///
 /// A cost is a number with a unit of time (`ps`, `ns`, `us`, `ms`, `s`), or all costs have none.
 /// Without any cost, the cost of a level is the number of levels from the places up to it: 1 for the
@@ -151,12 +152,18 @@ fn tleaf(numbers: &str) -> Result<Machine, String> {
         let (parts, cost) = (parts(pair[0])?, cost(pair[1])?);
         Ok((Level::new("", parts, cost.0), cost.1))
     };
-    machine(
+    let mut machine = machine(
         pairs
             .chunks(2)
             .map(level)
             .map(|level| level.map(|(level, unit)| (level, Some(unit)))),
-    )
+    )?;
+    let mut climbed = 0.0;
+    for level in machine.levels.iter_mut().rev() {
+        climbed += level.cost;
+        level.cost = climbed;
+    }
+    Ok(machine)
 }
 
 /// Parses levels such as `node:2@1.8us`, separated by blanks.

@@ -112,3 +112,18 @@ fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) 
         );
     }
 }
+
+/// Writes the place of each task as a mapping of Scotch, for its programs `gmtst` and `gout`, and for
+/// [`read::scotch_mapping`](crate::read::scotch_mapping): the number of tasks, and then the number
+/// and the place of each task. `first` is the number of the first task, as in the graph: 0 or 1.
+///
+/// ```
+/// use cellworks_mapping::write;
+///
+/// assert_eq!(write::scotch_mapping(&[3, 0], 1), "2\n1\t3\n2\t0\n");
+/// ```
+pub fn scotch_mapping(places: &[usize], first: usize) -> String {
+    let lines = (first..).zip(places);
+    let lines = lines.map(|(task, place)| format!("{task}\t{place}\n"));
+    format!("{}\n{}", places.len(), lines.collect::<String>())
+}

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use cellworks_machine::SpeId;
-use cellworks_mapping::{Costs, Machine, MachineError, Place, read};
+use cellworks_mapping::read::{self, TextCosts};
+use cellworks_mapping::{Costs, Machine, MachineError, Place};
 use cellworks_report::{MachineInfo, Measured, PlaceCpu, Report};
 use cellworks_sim::{Description, Ways};
 
@@ -216,7 +217,7 @@ impl Places {
             Some(extension) if extension.eq_ignore_ascii_case("toml") => described(file),
             Some(extension) if extension.eq_ignore_ascii_case("json") => measured(file),
             Some(extension) if extension.eq_ignore_ascii_case("xml") => topology(file),
-            _ => latencies(file),
+            _ => of_text(file),
         }
     }
 
@@ -379,9 +380,12 @@ fn of_levels(line: &str) -> Result<Places, Failure> {
     })
 }
 
-/// Reads a square table of latencies. Row and column n belong to CPU n.
-fn latencies(file: &Path) -> Result<Places, Failure> {
-    let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
+/// Reads a square table of latencies, whose row and column n belong to CPU n, or a target of Scotch.
+fn of_text(file: &Path) -> Result<Places, Failure> {
+    let costs = match read::costs(file).map_err(|error| Failure::Usage(error.to_string()))? {
+        TextCosts::Latencies(costs) => costs,
+        TextCosts::Target(costs) => return Ok(Places::of(costs, None, file)),
+    };
     let cpus = Cpus::of_one(0..costs.places(), Numbers::Rows);
     let places = Places::of(costs, Some(cpus), file);
     Ok(Places {

@@ -1,10 +1,11 @@
 //! `cellworks map explain`: explains the difference between two placements.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellworks_machine::SpeId;
 use cellworks_mapping::experiment::Mapping;
-use cellworks_mapping::{Costs, Place, Placement, Problem, Volumes};
+use cellworks_mapping::{Costs, Place, Placement, Problem, Volumes, read};
 use cellworks_report::{
     Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad, Trust, explanation,
     json,
@@ -28,6 +29,8 @@ Examples:
       A ring of 8 tasks in two mappings to one Cell of a blade: the links of the rings that they load.
   cellworks map explain 0,1,2,3 best.json --problem graph.txt --costs matrix.json --html why.html
       Tasks in order beside what `map solve` found, on the CPUs of this computer, with a picture.
+  cellworks map explain best.json scotch.map --problem mesh.grf --costs cluster.tgt
+      What `map solve` found beside what `gmap` of Scotch found, by the files of Scotch.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 
@@ -40,9 +43,9 @@ Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct ExplainArgs {
-    /// A placement in one of three forms: the JSON of `map solve`; the places of task 0, task 1 and
-    /// so on, such as 0,2,4,3; or, between brackets, the tasks of place 0, place 1 and so on, as
-    /// `map ring` names mappings: [0213]
+    /// A placement in one of four forms: the JSON of `map solve`; a mapping of Scotch; the places of
+    /// task 0, task 1 and so on, such as 0,2,4,3; or, between brackets, the tasks of place 0, place 1
+    /// and so on, as `map ring` names mappings: [0213]
     #[arg(value_name = "A")]
     pub a: String,
 
@@ -50,8 +53,8 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// The tasks: a file of QAPLIB, or with --costs a graph. Each line of a graph has a sending
-    /// task, a receiving task and the volume between them. `-` is standard input
+    /// The tasks: a file of QAPLIB, or with --costs the volumes between them, in one of the forms that
+    /// `map solve` reads. `-` is standard input
     #[arg(
         id = "file",
         long = "problem",
@@ -150,11 +153,24 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
         places
     } else {
         let instead = "no list of places, such as 0,2,4, and no mapping, such as [021]";
-        solution::read(Path::new(name), instead)?.placement
+        match read::scotch_mapping(name) {
+            Ok(places) => places,
+            // A mapping begins with a number, and JSON does not.
+            Err(error) if begins_with_a_digit(name) => {
+                return Err(Failure::Usage(error.to_string()));
+            }
+            Err(_) => solution::read(Path::new(name), instead)?.placement,
+        }
     };
     problem
         .placement(of_tasks)
         .map_err(|error| wrong(error.to_string()))
+}
+
+fn begins_with_a_digit(file: &str) -> bool {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.trim_start()
+        .starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Parses a list such as `0,2,4`. Returns `None` if the text is not such a list.

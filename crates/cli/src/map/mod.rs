@@ -11,6 +11,7 @@ mod measure;
 mod picture;
 mod problem;
 pub(crate) mod ring;
+mod scotch;
 mod solution;
 mod solve;
 
@@ -41,6 +42,7 @@ pub(crate) enum MapCommand {
     Bind(bind::BindArgs),
     Exec(exec::ExecArgs),
     Hwloc(hwloc::HwlocArgs),
+    Scotch(scotch::ScotchArgs),
     Ring(ring::RingArgs),
 }
 
@@ -61,6 +63,7 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
         MapCommand::Bind(arguments) => bind::run(arguments),
         MapCommand::Exec(arguments) => exec::run(arguments),
         MapCommand::Hwloc(arguments) => hwloc::run(arguments),
+        MapCommand::Scotch(arguments) => scotch::run(arguments),
         MapCommand::Ring(arguments) => ring::run(arguments),
     }
 }

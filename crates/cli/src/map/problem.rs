@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cellworks_mapping::read::{self, ReadError};
+use cellworks_mapping::read::{self, Counted, ReadError, Tasks};
 use cellworks_mapping::{Pattern, Volumes};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -31,13 +31,19 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_name = "TASKS", value_parser = such_as("4", kept), requires = "pattern")]
     pub tasks: Option<usize>,
 
-    /// The cost of a unit of volume between cores: a file, or a machine in one line. The ending of the name tells the format. A .json
-    /// file is the JSON of `stats --matrix`, and an .xml file has distances of hwloc. A .toml file,
+    /// Of files of Open MPI's monitoring, counts what the program asked for: its own messages, and what
+    /// its collectives mean. Without this flag, counts the messages that went from rank to rank
+    #[arg(long, requires = "file", requires = "costs")]
+    pub meant: bool,
+
+    /// The cost of a unit of volume between cores: a file, or a machine in one line. The ending of
+    /// the name tells the format. A .json file is the JSON of `stats --matrix`, and an .xml file has distances of hwloc. A .toml file,
     /// or a name such as qs22, is a simulated machine, and a unit is then 128 bytes from one SPE to
     /// another. Any other file is a table of latencies with commas between the values, as
-    /// core-to-core-latency --csv writes it. Such a table names no CPUs: its first line is taken for
-    /// CPU 0, its second line for CPU 1 and so on, unless --cpus-of-rows names others. A machine in
-    /// one line has its levels, the outermost first, each with its number of parts and its cost:
+    /// core-to-core-latency --csv writes it, or a target of Scotch. Such a table names no CPUs: its
+    /// first line is taken for CPU 0, its second line for CPU 1 and so on, unless --cpus-of-rows
+    /// names others. A machine in one line has its levels, the outermost first, each with its number
+    /// of parts and its cost:
     /// "node:2@1.8us package:2@120ns core:16@60ns", or "tleaf 3 2 10 4 5 8 1" as for Scotch
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
@@ -97,14 +103,25 @@ impl ProblemArgs {
         }
         let file = file.expect("clap asks for one");
         if let Some(costs) = &self.costs {
-            return match (read::edges(file), self.places(costs)) {
+            let tasks = match self.meant {
+                true => read::monitored(file, Counted::Meant),
+                false => read::volumes(file),
+            };
+            return match (tasks, self.places(costs)) {
                 (Err(ReadError::TooManyTasks { .. }), Ok(places)) => Err(Failure::Usage(format!(
                     "{}: 2^{} or more tasks do not fit on {} places: use smaller numbers of tasks",
                     self.files(Some(file)),
                     usize::BITS,
                     places.costs.places()
                 ))),
-                (volumes, places) => Ok((volumes.map_err(usage)?, places?)),
+                (tasks, places) => {
+                    let Tasks { volumes, notes, .. } = tasks.map_err(usage)?;
+                    let mut places = places?;
+                    let notes = notes.iter();
+                    let notes = notes.map(|note| format!("{}: {note}", file.display()));
+                    places.warnings.extend(notes);
+                    Ok((volumes, places))
+                }
             };
         }
         match read::qaplib(file) {
@@ -112,13 +129,13 @@ impl ProblemArgs {
                 problem.volumes().clone(),
                 Places::of(problem.costs().clone(), None, file),
             )),
-            Err(ReadError::Line { .. }) if read::edges(file).is_ok() => {
-                Err(Failure::Usage(format!(
-                    "{}: it is a graph, which says nothing of places; name the costs between them with --costs",
+            Err(error) => match read::volumes(file) {
+                Ok(_) => Err(Failure::Usage(format!(
+                    "{}: it has only volumes, which say nothing of places; name the costs between them with --costs",
                     file.display()
-                )))
-            }
-            Err(error) => Err(usage(error)),
+                ))),
+                Err(_) => Err(usage(error)),
+            },
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_mapping::{
     Binding, Costs, JobBinding, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task,
-    Volumes,
+    Volumes, read,
 };
 use cellworks_report::{
     Envelope, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
@@ -88,10 +88,16 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct SolveArgs {
-    /// The problem: a file of QAPLIB, or with --costs a graph. Each line of a graph has a sending
-    /// task, a receiving task and the volume between them. `-` is standard input
+    /// The problem: a file of QAPLIB, or with --costs the volumes between tasks. Those are lines with
+    /// a sending task, a receiving task and the volume between them; a matrix, also of Matrix Market;
+    /// a graph of METIS or Scotch; or the name of the files that Open MPI's monitoring has written.
+    /// `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "pattern", value_parser = input())]
     pub file: Option<PathBuf>,
+
+    /// More files of ranks, as a shell puts them in place of NAME.*.prof
+    #[arg(value_name = "FILES", hide = true)]
+    pub more: Vec<PathBuf>,
 
     #[command(flatten)]
     pub problem: ProblemArgs,
@@ -196,8 +202,21 @@ fn forbidden(text: &str) -> Result<Forbidden, String> {
 
 pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
+    if let Some(file) = &arguments.file
+        && let Some(other) = (arguments.more.iter()).find(|more| !read::is_of_one_run(file, more))
+    {
+        return Err(Failure::Usage(format!(
+            "{}: one file has all tasks, here {}; only the files that the ranks of one run of Open MPI's monitoring have \
+             written can be several, such as NAME.0.prof and NAME.1.prof",
+            other.display(),
+            file.display()
+        )));
+    }
     let inputs = [&arguments.file, &arguments.problem.costs];
     files.refuse_to_replace_any(inputs)?;
+    for file in &arguments.more {
+        files.refuse_to_replace(file)?;
+    }
     refuse_standard_input_twice(inputs.into_iter().flatten())?;
     let (volumes, places) =
         arguments

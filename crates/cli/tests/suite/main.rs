@@ -21,6 +21,7 @@ mod output_files;
 mod page;
 mod pages;
 mod pools;
+mod python;
 mod regressions;
 mod reproduce;
 mod ring;

@@ -460,7 +460,7 @@ fn a_wrong_table_of_cores_is_named_with_line_and_rule() {
         "error: not/there.csv: No such file or directory (os error 2): name a text file that can be read\n",
     );
     solve(&[graph]).refused(&format!(
-        "error: {graph}: it is a graph, which says nothing of places; name the costs between them with --costs\n"
+        "error: {graph}: it has only volumes, which say nothing of places; name the costs between them with --costs\n"
     ));
 }
 
@@ -1494,8 +1494,8 @@ fn a_machine_of_nodes_is_described_in_one_line() {
     let one = printed(&[&RING_OF_8[..], &["--costs", "package:2 core:2 pu:2"]].concat());
     assert!(one.contains("taskset --cpu-list 0-7 COMMAND"), "{one}");
     let tree = printed(&[&RING_OF_8[..], &["--costs", "tleaf 3 2 10 2 5 2 1"]].concat());
-    // As many as above, at the costs of links: 4 * 1, 2 * 5 and 2 * 10, in each direction.
-    assert!(tree.contains("cost          68"), "{tree}");
+    // As many as above, at the costs of links, which add up: 4 * 1, 2 * 6 and 2 * 16, in each direction.
+    assert!(tree.contains("cost          96"), "{tree}");
     assert!(!tree.contains("CPU"), "{tree}");
 }
 
@@ -1708,4 +1708,107 @@ fn the_page_shows_tasks_in_groups_before_and_after() {
     let large = page("stencil", "node:4@1us package:2@100ns core:64@10ns");
     assert!(large.contains("data-hover=\"package 7: task "), "{large}");
     assert!(large.contains("data-hover=\"node 3\""), "{large}");
+}
+
+/// A path of three tasks in the format of Scotch, numbered from 1.
+const SCOTCH: &str = "0\n3 4\n1 010\n1 7 2\n2 7 1 9 3\n1 9 2\n";
+
+#[test]
+fn files_of_scotch_are_read_and_written() {
+    let (folder, paths) = files(&[
+        ("path.grf", SCOTCH),
+        ("tree.tgt", "tleaf 2 2 10 2 1\n"),
+        ("scotch.map", "3\n1\t0\n2\t2\n3\t3\n"),
+    ]);
+    let [graph, target, mapping] = [0, 1, 2].map(|at| paths[at].to_str().unwrap());
+    let run = solve(&[graph, "--costs", target, "--format", "json"]);
+    let report = run.json();
+    // Tasks 1 and 2 share a part, and task 0 is in the other one: links of both levels count.
+    assert_eq!(result(&report, "cost"), 2.0 * (7.0 * 11.0 + 9.0));
+    assert_eq!(report["cpus"], json!([]));
+    let best = folder.path().join("best.json");
+    fs::write(&best, run.out).unwrap();
+    let best = best.to_str().unwrap();
+    let places: Vec<u64> = list(&report, "placement")
+        .iter()
+        .map(|place| place.as_u64().unwrap())
+        .collect();
+    let expected = format!("3\n1\t{}\n2\t{}\n3\t{}\n", places[0], places[1], places[2]);
+    let run = Run::of(cellworks().args(["map", "scotch", best, "--first", "1"]));
+    assert_eq!((run.code, run.out), (Some(0), expected.clone()));
+
+    let explain = |mapping: &str| {
+        let problem = ["--problem", graph, "--costs", target, "--format", "json"];
+        Run::of(
+            cellworks()
+                .args(["map", "explain", best, mapping])
+                .args(problem),
+        )
+    };
+    let report = explain(mapping).json();
+    assert_eq!(result(&report, "cost_b"), 2.0 * (7.0 * 11.0 + 9.0));
+    assert_eq!(report["placements"][1]["placement"], json!([0, 2, 3]));
+    fs::write(mapping, "3\n1\t0\n2\t2\n3\t-1\n").unwrap();
+    explain(mapping).refused(&format!(
+        "error: {mapping}, line 4: task 3 has no place (-1)\n"
+    ));
+    Run::of(cellworks().args(["map", "scotch", "missing"])).refused(
+        "error: missing: it is not the JSON of a placement, and there is no such file; name what `cellworks map solve` \
+         printed with --format json\n",
+    );
+}
+
+#[test]
+fn a_matrix_of_volumes_is_solved() {
+    let matrix = "0,9,1,1\n9,0,1,1\n1,1,0,9\n1,1,9,0\n";
+    let (_folder, paths) = files(&[("volumes.csv", matrix), ("small.csv", "0,5\n5,0\n")]);
+    let [file, small] = [0, 1].map(|at| paths[at].to_str().unwrap());
+    let report = solve(&[file, "--costs", "package:2@10 core:2@1", "--format", "json"]).json();
+    assert_eq!(result(&report, "cost"), 2.0 * 18.0 + 8.0 * 10.0);
+    // What has two meanings is said.
+    let run = solve(&[small, "--costs", "core:2", "--format", "json"]);
+    assert_eq!(result(&run.json(), "cost"), 10.0);
+    assert_eq!(
+        run.err,
+        format!(
+            "warning: {small}: it is read as a matrix of 2 tasks; if it is a list of edges, begin it with `tasks N`\n"
+        )
+    );
+    solve(&[file]).refused(&format!(
+        "error: {file}: it has only volumes, which say nothing of places; name the costs between them with --costs\n"
+    ));
+    solve(&[file, "--costs", file, "--meant"]).refused(&format!(
+        "error: {file}: there is no file of a rank of Open MPI's monitoring, such as NAME.0.prof\n"
+    ));
+}
+
+#[test]
+fn files_of_the_ranks_of_open_mpi_are_named_as_a_shell_does() {
+    let file = |lines: &str| {
+        let sums = "O2A\t0\t0 bytes\t0 msgs sent\nA2O\t0\t0 bytes\t0 msgs sent\nA2A\t0\t0 bytes\t0 msgs sent\n";
+        format!(
+            "# POINT TO POINT\n{lines}# OSC\n# COLLECTIVES\nD\tMPI_COMM_WORLD\tprocs: 0,1\n{sums}"
+        )
+    };
+    let message = "E\t0\t1\t500 bytes\t1 msgs sent\t0,1\nI\t0\t1\t40 bytes\t1 msgs sent\n";
+    let (folder, paths) = files(&[
+        ("app.0.prof", &file(message)),
+        ("app.1.prof", &file("")),
+        ("other.1.prof", &file("")),
+    ]);
+    let [zero, one, other] = [0, 1, 2].map(|at| paths[at].to_str().unwrap());
+    let name = folder.path().join("app").display().to_string();
+    let pattern = format!("{name}.*.prof");
+    let cost = |arguments: &[&str]| {
+        let machine = ["--costs", "core:2", "--format", "json"];
+        result(&solve(&[arguments, &machine].concat()).json(), "cost")
+    };
+    for named in [&[&name[..]][..], &[&pattern], &[one], &[zero, one]] {
+        assert_eq!(cost(named), 540.0, "{named:?}");
+    }
+    assert_eq!(cost(&[&name, "--meant"]), 500.0);
+    solve(&[zero, other, "--costs", "core:2"]).refused(&format!(
+        "error: {other}: one file has all tasks, here {zero}; only the files that the ranks of one run of Open MPI's \
+         monitoring have written can be several, such as NAME.0.prof and NAME.1.prof\n"
+    ));
 }

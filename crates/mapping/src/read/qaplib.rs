@@ -1,6 +1,6 @@
 //! The format of QAPLIB.
 
-use super::text::{TextError, amount};
+use super::text::{TextError, amount, shown};
 use crate::costs::Costs;
 use crate::problem::Problem;
 use crate::volumes::Volumes;
@@ -11,6 +11,7 @@ pub(super) fn parse(text: &str) -> Result<Problem, TextError> {
         lines.flat_map(|(line, text)| text.split_whitespace().map(move |word| (line + 1, word)));
     let (line, word) = words.next().unwrap_or((1, ""));
     let Some(size) = word.parse().ok().filter(|size: &usize| *size > 0) else {
+        let word = shown(word);
         let rule = format!("{word:?} stands where the size of the problem has to be, 1 or more");
         return Err(TextError::Line { line, rule });
     };
@@ -40,8 +41,9 @@ pub(super) fn parse(text: &str) -> Result<Problem, TextError> {
     let costs = Costs::from_rows(&matrix("second")?)?;
     if let Some((line, word)) = words.next() {
         let rule = format!(
-            "{word:?} follows the last element: a problem of size {size} has two matrices of {size} rows and {size} \
-             columns"
+            "{:?} follows the last element: a problem of size {size} has two matrices of {size} rows and {size} \
+             columns",
+            shown(word)
         );
         return Err(TextError::Line { line, rule });
     }

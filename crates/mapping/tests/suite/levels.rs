@@ -71,7 +71,9 @@ fn there_is_no_place_after_the_last() {
 #[test]
 fn the_notations_of_hwloc_and_scotch_are_understood() {
     let five = named(&[("", 2, 10.0), ("", 4, 5.0), ("", 8, 1.0)]);
-    assert_eq!(levels("tleaf 3 2 10 4 5 8 1"), five);
+    // `atst` of Scotch 7.0.3 says that the largest distance is 16: links of several levels add up.
+    let climbed = named(&[("", 2, 16.0), ("", 4, 6.0), ("", 8, 1.0)]);
+    assert_eq!(levels("tleaf 3 2 10 4 5 8 1"), climbed);
     assert_eq!(levels("2@10 4@5 8@1"), five);
     assert_eq!(
         levels("pack:2 core:4 pu:2"),

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use cellworks_machine::{CellId, Machine, Topology};
 use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
-use cellworks_mapping::read::edges;
+use cellworks_mapping::read;
 use cellworks_mapping::{Pattern, Volumes};
 use cellworks_reproduce::simulate_rings;
 use cellworks_runner::Runner;
@@ -345,8 +345,9 @@ fn pattern(arguments: &RingArgs) -> String {
 fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure> {
     let has = topology.spes().len();
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
-    let graph = arguments.graph.as_deref().map(edges).transpose();
+    let graph = arguments.graph.as_deref().map(read::volumes).transpose();
     let graph = graph.map_err(|error| Failure::Usage(error.to_string()))?;
+    let graph = graph.map(|tasks| tasks.volumes);
     let asked = arguments.tasks.or(graph.as_ref().map(Volumes::tasks));
     let spes = arguments.spes.or(asked).unwrap_or_else(one_cell);
     let tasks = asked.unwrap_or(spes);
