@@ -274,12 +274,13 @@ fn counters_are_printed_as_tables() {
         "\
 simulated 400.0 ns in 1234 events
 
-       computing     DMA  mailbox  signal   lock  other     idle  commands  bytes
-SPE 0      0.0 %   0.0 %    0.0 %   0.0 %  0.0 %  0.0 %  100.0 %         0      0
-SPE 1     27.5 %  20.0 %    0.0 %   0.0 %  0.0 %  0.0 %   52.5 %         2   8192
+SPE  computing     DMA    idle  commands    moved
+1       27.5 %  20.0 %  52.5 %         2  8.00 KB
 
-                   busy   share  packets  bytes
-Cell 0, ring 0  40.0 ns  10.0 %        8   1024
+part              busy  packets    moved
+Cell 0, ring 0  10.0 %        8  1.00 KB
+
+busiest: the PPE, 100.0 %
 
 hazards: 3, of which these differ
 hazard at 1.50 us: two puts
