@@ -141,8 +141,8 @@ fn described(kind: Kind) -> Command {
 }
 
 /// Returns a program for each combination of the values of all flags. The values of the first flag
-/// change fastest. With `is_one_run`, a single combination gets no further programs for conclusions.
-/// The error is the reason why there is no program.
+/// change fastest. With `is_one_run`, a single combination gets no further programs. The error is
+/// the reason why there is no program.
 pub(super) fn programs(
     kind: Kind,
     flags: &ArgMatches,

@@ -688,7 +688,7 @@ fn descriptions_of_machines_that_cannot_be() {
         (
             "\"SPE5\", ",
             "",
-            "interconnect.elements misses \"SPE5\"; allowed: with it, because cell[0].spes has 5",
+            "interconnect.elements misses \"SPE5\"; allowed: with it, because cell[0].spes lists the SPE 5",
         ),
         (
             "\"SPE0\", \"MIC\"",

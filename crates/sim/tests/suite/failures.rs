@@ -56,11 +56,11 @@ fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
     assert_eq!(
         text(&error),
         "deadlock: every program waits for another
-  SPE 3 waits for a word in its inbound mailbox, since 2.00 us
-  SPE 12 waits for 2 threads of its scope to end, since 2.00 us
-  SPE 12, thread 0 waits for a signal in its signal register 2, since 2.06 us
-  SPE 12, thread 1 waits for room in the inbound mailbox of SPE 0, since 2.13 us
-  the PPE waits for the programs that it spawned to end, since 2.00 us"
+  SPE 3 waits for a word in its inbound mailbox, since the time 2.00 us
+  SPE 12 waits for 2 threads of its scope to end, since the time 2.00 us
+  SPE 12, thread 0 waits for a signal in its signal register 2, since the time 2.06 us
+  SPE 12, thread 1 waits for room in the inbound mailbox of SPE 0, since the time 2.13 us
+  the PPE waits for the programs that it spawned to end, since the time 2.00 us"
     );
 }
 
@@ -88,8 +88,8 @@ fn a_limit_ends_what_never_ends() {
         .unwrap_err();
     assert_eq!(text(&error),"the run was ended after 50.00 us of simulated time, which was its limit; give it more, or look for a \
 loop that waits for what never comes
-  SPE 1 waits for a word in its inbound mailbox, since 2.00 us
-  the PPE waits for the programs that it spawned to end, since 2.00 us");
+  SPE 1 waits for a word in its inbound mailbox, since the time 2.00 us
+  the PPE waits for the programs that it spawned to end, since the time 2.00 us");
 }
 
 /// One turn of a program that repeats the turn without end.
