@@ -194,7 +194,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
             for program in programs {
                 match program.join() {
                     Ok(span) => spans.push(span?),
-                    Err(panic) => std::panic::resume_unwind(panic),
+                    Err(panic) => std::panic::resume_unwind(panic.into_inner()),
                 }
             }
             Ok(spans[0])

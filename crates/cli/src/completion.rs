@@ -39,10 +39,13 @@ const FILES: &[(&str, &[&str])] = &[
     ("graph", &[]),
     ("html", &["html"]),
     ("json", &["json"]),
+    ("markdown", &["md"]),
+    ("more", &["prof"]),
     ("placement", &["json"]),
     ("png", &["png"]),
     ("results", &["jsonl"]),
     ("trace", &["pftrace"]),
+    ("volumes", &[]),
     ("with", &["json"]),
 ];
 

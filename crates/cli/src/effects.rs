@@ -22,8 +22,8 @@ pub(crate) struct Effects {
     pub reasons: Vec<String>,
 }
 
-/// Simulates gets on a machine.
-pub(crate) fn of(machine: &Description) -> Effects {
+/// Simulates gets on a machine, which sentences call `name`.
+pub(crate) fn of(machine: &Description, name: &str) -> Effects {
     let in_cell = machine.cells[0].spes.len();
     let line = get(machine, None, 1, LINE_BYTES).map(|get| time(get.latency_ns.p50));
     let one = rate(machine, None, 1);
@@ -38,18 +38,18 @@ pub(crate) fn of(machine: &Description) -> Effects {
         rows: rows
             .map(|(what, value)| (what, value.unwrap_or_else(|why| why)))
             .into(),
-        reasons: one.map_or(Vec::new(), |one| reasons(machine, one)),
+        reasons: one.map_or(Vec::new(), |one| reasons(machine, name, one)),
     }
 }
 
 /// Returns a sentence about the requests of an MFC, and one about the link to another Cell, if they
 /// limit what one SPE gets.
-fn reasons(machine: &Description, one: u64) -> Vec<String> {
+fn reasons(machine: &Description, name: &str, one: u64) -> Vec<String> {
     let gain = |part| {
         let without = rate(machine, Some(part), 1).ok()?;
         (without as f64 > GAIN_MIN * one as f64).then(|| bandwidth(without))
     };
-    let (name, requests) = (&machine.name, machine.mfc.outstanding_requests.value);
+    let requests = machine.mfc.outstanding_requests.value;
     let mut reasons = Vec::new();
     if let Some(more) = gain(Part::MfcRequests) {
         reasons.push(format!(

@@ -57,7 +57,8 @@ fn diff(a: &str, b: &str) -> Result<String, Failure> {
         .map(|(key, a, b)| [key, a.unwrap_or_default(), b.unwrap_or_default()]);
     let headings = |first: &str| [first.to_owned(), a.to_owned(), b.to_owned()];
     let keys = machines::rows([headings("key")].into_iter().chain(rows), width());
-    let effects = machines.each_ref().map(effects::of);
+    let effects = [(&machines[0], a), (&machines[1], b)];
+    let effects = effects.map(|(machine, name)| effects::of(machine, name));
     let rows = effects[0].rows.iter().zip(&effects[1].rows);
     let rows = rows.map(|((what, a), (_, b))| [(*what).to_owned(), a.clone(), b.clone()]);
     let table = machines::rows([headings("effect")].into_iter().chain(rows), width());

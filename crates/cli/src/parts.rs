@@ -94,7 +94,7 @@ fn elements(description: &Description) -> (&'static str, Vec<Vec<ElementInfo>>) 
     // Programs identify SPEs by these ids.
     let spe = |cell: u16, number: u16| match ids.get(&(cell, number)) {
         Some(id) => format!("SPE {id}"),
-        None => format!("SPE{number}, not used"),
+        None => format!("unused SPE{number}"),
     };
     let memories = |cell: u16| {
         let modules = description.modules.iter().enumerate();

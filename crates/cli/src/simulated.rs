@@ -1,5 +1,7 @@
 //! Makes simulated machines from flags, with their traces, hazards and counters.
 
+use std::collections::BTreeMap;
+use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,21 +56,14 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    fn is_rate(&self) -> bool {
-        self.unit == "bytes/s"
-    }
-
-    /// Returns the share of the time of this run that the run of `other` saves.
-    fn saved_by(&self, other: &Self) -> f64 {
-        match self.is_rate() {
-            true => 1.0 - self.value / other.value,
-            false => 1.0 - other.value / self.value,
+    /// Returns a number of which less is better.
+    fn cost(&self) -> f64 {
+        match self.unit == "bytes/s" {
+            true => 1.0 / self.value,
+            false => self.value,
         }
     }
 }
-
-/// A part is the bottleneck if at least this share of the time is saved without it.
-const SAVED_MIN: f64 = 0.01;
 
 /// Loads the description of a machine from its name or file.
 pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
@@ -263,55 +258,54 @@ impl Simulated {
         let Some((description, limit)) = &self.again else {
             return Ok(None);
         };
-        let run = |free: Option<Part>| {
+        let builder = || {
             let builder = builder(description.clone(), &self.how, *limit);
-            let mut builder = builder.window(Window::AfterStart);
-            if let Some(part) = free {
-                builder = builder.free(part);
-            }
-            let sim = builder.build().map_err(|error| error.to_string())?;
-            let sample = sample(&sim)?;
-            Ok::<_, String>((sample, sim.counters()))
+            builder.window(Window::AfterStart)
         };
-        let (whole, counters_of_whole) = run(None).map_err(End::Failed)?;
         let all: Vec<Part> = Part::of(description).collect();
-        let (mut parts, mut warnings) = (Vec::new(), Vec::new());
-        for (at, part) in all.iter().enumerate() {
-            if let Some(end) = session.end_reason() {
-                return Err(end);
-            }
-            session.progress().at(at, all.len());
-            session.progress().about(format!("without {part}"));
-            match run(Some(*part)) {
-                Ok((without, counters)) => {
-                    let next = counters.as_ref().and_then(busiest);
-                    let of_whole = counters_of_whole.as_ref();
-                    let busy = of_whole.and_then(|counters| busy(counters, *part));
-                    parts.push(FreePart {
-                        kind: part.to_string(),
-                        busiest: busy.as_ref().map(|(name, _)| name.clone()),
-                        busy: busy.map(|(_, share)| share),
-                        value: without.value,
-                        saved: whole.saved_by(&without),
-                        next: next.as_ref().map(|(name, _)| name.clone()),
-                        next_busy: next.map(|(_, share)| share),
-                        advice: part.advice().to_owned(),
-                    });
+        let (mut named, mut values) = (None, BTreeMap::new());
+        let found = cellworks_sim::Bottleneck::find_by(builder, |free, sim| {
+            if let Some(part) = free {
+                if session.end_reason().is_some() {
+                    return Err("the user has ended the run".into());
                 }
-                Err(why) => warnings.push(format!(
-                    "what the run would take without {part} is not known: {why}"
-                )),
+                let at = all.iter().position(|one| *one == part).unwrap_or(0);
+                session.progress().at(at, all.len());
+                session.progress().about(format!("without {part}"));
             }
+            let sample = sample(sim)?;
+            values.insert(free, sample.value);
+            let cost = sample.cost();
+            named.get_or_insert(sample);
+            Ok::<_, Box<dyn Error>>(cost)
+        });
+        let found = found.map_err(|why| End::Failed(why.to_string()))?;
+        if let Some(end) = session.end_reason() {
+            return Err(end);
         }
-        session.record_warnings(warnings);
-        parts.sort_by(|a, b| b.saved.total_cmp(&a.saved));
-        let limit = parts.first().filter(|first| first.saved >= SAVED_MIN);
+        session.record_warnings(found.unknown);
+        let whole = named.expect("the first run has a result");
+        let part = |one: cellworks_sim::FreePart| {
+            let (busiest, busy) = one.busiest.unzip();
+            let (next, next_busy) = one.next.unzip();
+            FreePart {
+                kind: one.part.to_string(),
+                busiest,
+                busy,
+                value: values[&Some(one.part)],
+                saved: one.saved,
+                next,
+                next_busy,
+                advice: one.advice,
+            }
+        };
         Ok(Some(Bottleneck {
-            part: limit.map(|limit| limit.kind.clone()),
+            part: found.limit.map(|limit| limit.to_string()),
+            verdict: found.verdict,
             result: whole.name,
             unit: whole.unit,
             value: whole.value,
-            parts,
+            parts: found.parts.into_iter().map(part).collect(),
         }))
     }
 }
@@ -329,19 +323,6 @@ fn builder(description: Description, how: &Simulation, limit: Option<Duration>) 
         Some(limit) => builder.limit(span(limit)),
         None => builder,
     }
-}
-
-/// Returns the busiest part of a kind in the window of a run, and its share of the window.
-fn busy(counters: &cellworks_sim::Counters, kind: Part) -> Option<(String, f64)> {
-    let most = counters.busiest(kind)?;
-    let share = most.busy.as_seconds_f64() / counters.elapsed.as_seconds_f64();
-    Some((most.name.clone(), share))
-}
-
-/// Returns the busiest part of all kinds, and its share of the window.
-fn busiest(counters: &cellworks_sim::Counters) -> Option<(String, f64)> {
-    let all = working().filter_map(|kind| busy(counters, kind));
-    all.reduce(|most, one| if one.1 > most.1 { one } else { most })
 }
 
 /// Returns the kinds of parts that are not busy while they wait for others.

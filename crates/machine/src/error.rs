@@ -152,7 +152,7 @@ impl fmt::Display for Waiting {
         } = self;
         write!(f, "{who} waits for {what} at {location}")?;
         match since {
-            Some(since) => write!(f, ", since {}", since.since(Time::default())),
+            Some(since) => write!(f, ", since the time {}", since.since(Time::default())),
             None => Ok(()),
         }
     }

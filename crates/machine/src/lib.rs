@@ -64,7 +64,7 @@ pub use local_store::space::{Holder, NoRoom, Space};
 pub use local_store::{
     LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,
 };
-pub use panic_payload::{PanicPayload, Payload};
+pub use panic_payload::{PanicPayload, Payload, ProgramPanic};
 pub use plain_data::PlainData;
 pub use ppe::core::{CellPpeCore, PpeCore};
 pub use ppe::{CellMachine, Handle, Machine, OnCell, Ppe};

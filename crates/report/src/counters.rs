@@ -48,17 +48,13 @@ pub(crate) fn sentences(counters: &Counters) -> Vec<String> {
         return Vec::new();
     };
     let result = in_words(without_unit(&bottleneck.result));
-    let first = bottleneck.parts.first();
-    let limit = first.filter(|first| bottleneck.part.as_ref() == Some(&first.kind));
+    let mut parts = bottleneck.parts.iter();
+    let limit = parts.find(|one| bottleneck.part.as_ref() == Some(&one.kind));
     let Some(limit) = limit else {
         return vec![format!(
             "No single part is the bottleneck: the {result} stays within 1 % without any of them, \
              because others take their place."
         )];
-    };
-    let busy = match (&limit.busiest, limit.busy) {
-        (Some(busiest), Some(busy)) => format!(": {busiest} is busy for {}", percent(busy)),
-        _ => String::new(),
     };
     let next = match (&limit.next, limit.next_busy) {
         (Some(next), Some(busy)) => format!("; then {next} is the busiest, {}", percent(busy)),
@@ -66,7 +62,7 @@ pub(crate) fn sentences(counters: &Counters) -> Vec<String> {
     };
     let value = |value| of_result(bottleneck, value);
     vec![
-        format!("The bottleneck is {}{busy}.", limit.kind),
+        bottleneck.verdict.clone(),
         format!(
             "Without this limit the {result} would be {} in place of {}{next}.",
             value(limit.value),

@@ -36,6 +36,7 @@
 //! ```
 
 mod atomic;
+mod bottleneck;
 mod bus;
 mod clock;
 mod costs;
@@ -45,6 +46,7 @@ mod fabric;
 mod hazard;
 mod index;
 mod issuer;
+mod judge;
 mod memory;
 mod mfc;
 mod observe;
@@ -66,6 +68,7 @@ mod ways;
 mod words;
 mod world;
 
+pub use bottleneck::{Bottleneck, FreePart};
 pub use description::*;
 pub use hazard::{Hazard, HazardWatch, MAX_HAZARDS};
 pub use mfc::SimMfc;

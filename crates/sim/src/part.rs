@@ -85,63 +85,6 @@ impl Part {
         matches!(self, Self::MfcRequests | Self::MfcCommands)
     }
 
-    /// Returns a sentence about what to change in a program, or in a machine, if the part limits.
-    pub fn advice(self) -> &'static str {
-        match self {
-            Self::MemoryPins => {
-                "Move fewer bytes: keep data in local stores, get it from another SPE, or use the \
-                 memory of both Cells."
-            }
-            Self::MemoryBanks => {
-                "Spread the addresses: SPEs that use the same lines, or lines a multiple of the \
-                 banks apart, wait for one bank."
-            }
-            Self::MemoryControllers => {
-                "Keep more transfers under way: two buffers or more for each SPE hide the latency."
-            }
-            Self::Ways => {
-                "Choose other SPEs: partners that are neighbours use fewer segments \
-                 (cellworks map solve)."
-            }
-            Self::Ports => {
-                "Spread the data: one element sends or receives most of it, so let other elements, \
-                 or the memory of the other Cell, do a part."
-            }
-            Self::CommandBus => {
-                "Use larger transfers: each line of 128 bytes is a command, and so is each shorter \
-                 piece."
-            }
-            Self::Link => {
-                "Keep data and partners in one Cell; each access to memory waits for the answer of \
-                 the other Cell."
-            }
-            Self::MfcRequests => {
-                "Use more SPEs: one MFC has only so many lines under way, so the latency of a line \
-                 limits its rate."
-            }
-            Self::MfcCommands => {
-                "Use fewer and larger commands, and issue the next one before the last one ends."
-            }
-            Self::LocalStores => {
-                "Keep more transfers under way: two buffers or more for each SPE hide the latency."
-            }
-            Self::AtomicUnits => {
-                "Update shared lines less often: a variable for each SPE, added up at the end."
-            }
-            Self::Spus => {
-                "Compute less or on more SPEs: transfers and messages are hidden behind the \
-                 computation already."
-            }
-            Self::Ppe => {
-                "Do less on the PPE: let SPEs signal each other, or take their work from a list in \
-                 memory."
-            }
-            Self::Programs => {
-                "Start programs once, and give them their work by mailbox or from memory."
-            }
-        }
-    }
-
     /// Makes the part free in a description. Parts of which no number of the description is the
     /// time (ports of rings, computation) are free by a setting of the simulation.
     pub(crate) fn free_in(self, machine: &mut Description) {
@@ -262,7 +205,7 @@ impl fmt::Display for Part {
             Self::AtomicUnits => "the atomic units",
             Self::Spus => "the SPUs",
             Self::Ppe => "the PPE",
-            Self::Programs => "the start of programs",
+            Self::Programs => "the start and end of programs",
         })
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn join<T, M: CellMachine>(
     let spe = handle.spe();
     match handle.join() {
         Ok(result) => result.map_err(|source| MeasureError::OnSpe { spe, source }),
-        Err(payload) => std::panic::resume_unwind(payload),
+        Err(panic) => std::panic::resume_unwind(panic.into_inner()),
     }
 }
 

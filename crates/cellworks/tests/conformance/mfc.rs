@@ -38,7 +38,7 @@ fn on_spe<M: CellMachine>(machine: &M, program: impl FnOnce(&M::Spe) + Send) {
     let result = machine.run(|ppe| {
         ppe.spawn(spe(0), program)
             .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_inner()));
     });
     result.unwrap_or_else(|error| error.resume());
 }

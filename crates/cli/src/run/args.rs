@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use cellworks_machine::Capabilities;
 use cellworks_runner::{Choice, Kind, kind, names};
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value};
 
@@ -153,11 +154,13 @@ fn described(kind: Kind) -> Command {
 }
 
 /// Returns a program for each combination of the values of all flags. The values of the first flag
-/// change fastest. The error is the reason why there is no program.
+/// change fastest. With `is_one_run`, a single combination gets no further programs. The error is
+/// the reason why there is no program.
 pub(super) fn programs(
     kind: Kind,
     flags: &ArgMatches,
     on: Capabilities,
+    is_one_run: bool,
 ) -> Result<Vec<Choice>, String> {
     let command = kind.flags();
     let mut combinations = vec![Map::new()];
@@ -189,9 +192,55 @@ pub(super) fn programs(
                 .collect();
         }
     }
+    let first = combinations[0].clone();
+    let is_one_run = is_one_run && combinations.len() == 1;
     let asked: Result<Vec<_>, _> = combinations.into_iter().map(|one| kind.read(one)).collect();
     let asked = asked.map_err(|error| error.to_string())?;
-    Ok(kind.complete(&asked))
+    let mut programs = kind.complete(&asked);
+    if is_one_run && programs.iter().any(|one| has(one, &first)) {
+        programs.retain(|one| has(one, &first));
+    }
+    Ok(programs)
+}
+
+fn has(program: &Choice, values: &Map<String, Value>) -> bool {
+    let parameters = program.parameters();
+    let mut all = values.iter();
+    all.all(|(name, value)| {
+        parameters
+            .iter()
+            .any(|(other, is)| other == name && is == value)
+    })
+}
+
+/// Returns flags for one run like that of several `programs`: those that the user has given, and
+/// those that have several values, with the first value of each.
+pub(super) fn flags_of_one(kind: Kind, flags: &ArgMatches, programs: &[Choice]) -> String {
+    let command = kind.flags();
+    let first = command.get_arguments().filter_map(|flag| {
+        let name = flag.get_id().as_str();
+        let value = flags.get_many::<List>(name)?.next()?.0.first()?.clone();
+        Some((name.to_owned(), value))
+    });
+    let first: Map<String, Value> = first.collect();
+    let like = programs.iter().find(|one| has(one, &first));
+    let one = like.unwrap_or(&programs[0]).parameters();
+    let is_given = |name: &str| flags.value_source(name) == Some(ValueSource::CommandLine);
+    let differs = |name: &str, value: &Value| {
+        let mut parameters = programs.iter().flat_map(|program| program.parameters());
+        parameters.any(|(other, is)| other == name && is != *value)
+    };
+    let needed = one.iter().filter_map(|(name, value)| {
+        let flag = command.get_arguments().find(|flag| flag.get_id() == name)?;
+        let is_needed = is_given(name) || differs(name, value);
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Null => return None,
+            other => other.to_string(),
+        };
+        is_needed.then(|| format!(" --{} {value}", flag.get_long().unwrap_or(name)))
+    });
+    needed.collect()
 }
 
 /// Returns a message that begins with the flag of a parameter.
@@ -218,7 +267,7 @@ mod tests {
     fn asked<P: Any + Clone>(name: &str, flags: &str, on: machine::Kind) -> Vec<P> {
         let command = described(known(name)).no_binary_name(true);
         let flags = command.try_get_matches_from(flags.split_whitespace());
-        let programs = programs(known(name), &flags.unwrap(), on.capabilities()).unwrap();
+        let programs = programs(known(name), &flags.unwrap(), on.capabilities(), false).unwrap();
         let typed = |one: &Choice| (&**one as &dyn Any).downcast_ref::<P>().unwrap().clone();
         programs.iter().map(typed).collect()
     }

@@ -33,16 +33,6 @@ impl NetworkArgs {
         volumes.or(self.placement.as_ref().map(|_| "--placement"))
     }
 
-    /// Fails if these flags are given for more than one run.
-    pub fn check(&self, runs: usize) -> Result<(), String> {
-        match self.first_given() {
-            Some(flag) if runs > 1 => Err(format!(
-                "{flag} with {runs} runs: it is of one run; give each flag one value"
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// Returns the SPE of each task, as the number of a place.
     pub fn places(&self) -> Result<Option<Vec<usize>>, Failure> {
         let places = self.placement.as_deref().map(|name| {

@@ -27,7 +27,7 @@ use crate::session::{End, Session};
 use crate::simulated::Sample;
 use crate::surroundings::check_address_space;
 use crate::sweep::{Header, Sweep};
-use args::{DrawingArgs, ProgramArgs, about_parameter, known, programs};
+use args::{ProgramArgs, about_parameter, flags_of_one, known, programs};
 use deploy::deployment;
 use found::Found;
 use kept::{keep, read};
@@ -38,12 +38,20 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let kind = known(&asked.name);
     let common = &asked.common;
     let capabilities = machine::Kind::of(&common.machine).capabilities();
-    let programs = programs(kind, &asked.flags, capabilities)
-        .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
+    let of_one_run = flag_of_one_run(asked);
+    let programs = programs(kind, &asked.flags, capabilities, of_one_run.is_some())
+        .and_then(|programs| check_simulation(common).map(|()| programs))
         .and_then(|programs| check_sweep(asked).map(|()| programs))
-        .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
-        .and_then(|programs| asked.network.check(programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example_here(kind, common)))?;
+    if let (Some((name, flag)), true) = (of_one_run, programs.len() > 1) {
+        return Err(Failure::Usage(format!(
+            "{name} with {} runs: it is of one run; give each flag one value\n  example: cellworks run {}{}{} {flag}",
+            programs.len(),
+            kind.name,
+            flags_of_one(kind, &asked.flags, &programs),
+            common.machine_flag()
+        )));
+    }
     let files = common.output.files()?;
     files.refuse_to_replace_any([&asked.sweep.results])?;
     let places = asked.network.places()?;
@@ -292,33 +300,35 @@ fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
     })
 }
 
-/// Fails if several runs would write pictures to the same files.
-fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
-    match drawing.png {
-        Some(_) if runs > 1 => Err(format!(
-            "--png with {runs} runs: it is of one run; give each flag one value"
-        )),
-        _ => Ok(()),
-    }
+/// Returns the first flag for a single run that the user has given: its name, and all of it.
+fn flag_of_one_run(asked: &ProgramArgs) -> Option<(&'static str, String)> {
+    let simulation = &asked.common.simulation;
+    let name = simulation.single_run_flag();
+    let name = name.or_else(|| asked.drawing.png.as_ref().map(|_| "--png"));
+    let name = name.or_else(|| asked.network.first_given())?;
+    let shown = |file: &PathBuf| file.display().to_string();
+    let value = match name {
+        "--trace" => simulation.trace.as_ref().map(shown),
+        "--png" => asked.drawing.png.as_ref().map(shown),
+        "--volumes" => asked.network.volumes.as_ref().map(shown),
+        "--placement" => asked.network.placement.clone(),
+        _ => None,
+    };
+    let value = value.map(|value| format!(" {value}"));
+    Some((name, format!("{name}{}", value.unwrap_or_default())))
 }
 
-/// Fails if a flag does not fit the machine, or if a flag of a single run is given for several
-/// runs.
-fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
+/// Fails if a flag does not fit the machine.
+fn check_simulation(common: &CommonArgs) -> Result<(), String> {
     let simulation = &common.simulation;
-    if !machine::Kind::of(&common.machine).is_simulated() {
-        return simulation.first_given().map_or(Ok(()), |flag| {
-            Err(format!(
-                "{flag} with --machine {}: only a simulated machine has it; choose one with --machine \
-                 qs20, or leave {flag} out",
-                common.machine
-            ))
-        });
+    if machine::Kind::of(&common.machine).is_simulated() {
+        return Ok(());
     }
-    match simulation.single_run_flag() {
-        Some(flag) if runs > 1 => Err(format!(
-            "{flag} with {runs} runs: it is of one run; give each flag one value"
-        )),
-        _ => Ok(()),
-    }
+    simulation.first_given().map_or(Ok(()), |flag| {
+        Err(format!(
+            "{flag} with --machine {}: only a simulated machine has it; choose one with --machine \
+             qs20, or leave {flag} out",
+            common.machine
+        ))
+    })
 }

@@ -134,6 +134,7 @@ fn an_unknown_machine() {
     let built_in = names().join(", ");
     for (name, near) in [
         ("qs21", "did you mean `qs20`? "),
+        ("PS3", "did you mean `ps3`? "),
         ("mainframe", ""),
         ("", ""),
     ] {
@@ -162,7 +163,7 @@ fn files_that_describe_no_machine() {
     fs::write(path, &ring).unwrap();
     machines(&[path]).refused(&format!(
         "error: {path}:{line}: interconnect.elements misses \"SPE1\"; allowed: with it, because cell[0].spes \
-         has 1\n"
+         lists the SPE 1\n"
     ));
     let matrix = folder.path().join("m.csv");
     fs::write(&matrix, "0,1\n-1,0\n").unwrap();
@@ -334,6 +335,25 @@ fn a_ring_of_twelve_spes_is_simulated() {
     let run = crate::common::Run::of(command.arg(&file));
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     assert!(run.out.contains(": 12 SPEs, 1 Cell, "), "{}", run.out);
+}
+
+/// Two files may describe machines of one name, so the reasons have the names of the files.
+#[test]
+fn the_reasons_for_differences_name_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let ps3 = printed(&["ps3"]);
+    let line = |key: &str| ps3.lines().find(|line| line.starts_with(key)).unwrap();
+    let paths = ["8", "12"].map(|requests| {
+        let path = folder.path().join(format!("{requests}.toml"));
+        let changed = format!("outstanding_requests = {requests}");
+        fs::write(&path, ps3.replace(line("outstanding_requests"), &changed)).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    let out = printed(&["diff", &paths[0], &paths[1]]);
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for path in paths {
+        assert!(words.contains(&format!("{path}: one SPE gets ")), "{out}");
+    }
 }
 
 #[test]

@@ -179,8 +179,11 @@ fn programs_that_draw_write_a_file_for_each_picture() {
         (run.code, run.err.as_str()),
         (
             Some(2),
-            "error: --png with 2 runs: it is of one run; give each flag one value\n  example: \
-             cellworks run mandelbrot --tasks 1,128 --workers 1,2 --machine ps3\n"
+            format!(
+                "error: --png with 2 runs: it is of one run; give each flag one value\n  example: \
+                 cellworks run mandelbrot --tasks 1 --machine ps3 --png {png}\n"
+            )
+            .as_str()
         )
     );
     let run =

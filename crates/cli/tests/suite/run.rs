@@ -172,15 +172,52 @@ fn bad_input_is_refused_with_what_to_do() {
             "--buffering single --threads 2",
             "--threads: single buffering has no threads; leave them out, or choose the buffering `threads`",
         ),
-        (
-            "--trace never-written",
-            "--trace with 3 runs: it is of one run; give each flag one value",
-        ),
     ] {
         let run = run(&format!("aes --machine qs20 {arguments}"));
         let expected = format!("error: {message}\n  example: cellworks run {EXAMPLE}\n");
         assert_eq!((run.code, run.err), (Some(2), expected));
     }
+    for (arguments, runs, example) in [
+        (
+            "aes --machine qs20 --trace never-written",
+            "--trace with 3 runs",
+            "aes --buffering single --machine qs20 --trace never-written",
+        ),
+        (
+            "dma-latency --machine ps3 --spes 6 --bottleneck",
+            "--bottleneck with 12 runs",
+            "dma-latency --sizes 8 --spes 6 --machine ps3 --bottleneck",
+        ),
+        (
+            "overlap --machine ps3 --bytes 4k --block 1k --buffering threads --cycles-per-byte 0.5,1 --counters",
+            "--counters with ",
+            "",
+        ),
+    ] {
+        let refused = run(arguments);
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        let (message, shown) = refused
+            .err
+            .split_once("\n  example: cellworks run ")
+            .unwrap();
+        assert!(message.starts_with(&format!("error: {runs}")), "{message}");
+        assert!(
+            message.ends_with(": it is of one run; give each flag one value"),
+            "{message}"
+        );
+        if !example.is_empty() {
+            assert_eq!(shown.trim_end(), example);
+        }
+        if !example.contains("--trace") {
+            let shown = run(shown.trim_end());
+            assert_eq!((shown.code, shown.err.as_str()), (Some(0), ""));
+        }
+    }
+    // The program adds no run of its own where only one is wanted.
+    let one =
+        "overlap --machine ps3 --bytes 4k --buffering double --cycles-per-byte 0.5 --counters";
+    let one = run(one);
+    assert_eq!((one.code, one.err.as_str()), (Some(0), ""));
     let host = run("aes --seed 1");
     assert!(
         host.err

@@ -327,6 +327,145 @@ fn the_part_that_limits_is_named_with_the_time_without_it() {
     }
 }
 
+/// The sentences of a bottleneck, without the one with the times.
+#[track_caller]
+fn verdict(command: &str) -> [String; 2] {
+    let mut words = cellworks();
+    words.args(command.split(' ')).arg("--bottleneck");
+    let run = Run::of(words.args(["--format", "json"]));
+    measured(&run);
+    let bottleneck = run.report()["counters"]["bottleneck"].take();
+    let parts = list(&bottleneck, "parts").iter();
+    let limit = parts.clone().find(|one| one["kind"] == bottleneck["part"]);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let limit = limit.unwrap_or_else(|| panic!("{bottleneck}"));
+    let last = parts.last().unwrap();
+    assert!(last["saved"].as_f64() <= limit["saved"].as_f64());
+    [text(&bottleneck["verdict"]), text(&limit["advice"])]
+}
+
+/// With one buffer nothing is hidden; with two, transfers go on while the SPE computes.
+#[test]
+fn the_computation_limits_only_as_far_as_the_spe_does_not_wait() {
+    const AES: &str = "run aes --machine ps3 --bytes 64k --cycles-per-byte";
+    let [verdict_of_one, advice] = verdict(&format!("{AES} 0.2 --buffering single"));
+    let begin = "The bottleneck is the SPUs: SPE 0 computes for ";
+    assert!(verdict_of_one.starts_with(begin), "{verdict_of_one}");
+    assert!(
+        verdict_of_one.contains(" and waits for DMA for "),
+        "{verdict_of_one}"
+    );
+    assert_eq!(
+        advice,
+        "Use two buffers or more, so that transfers go on while the SPE computes, or compute less."
+    );
+    let [verdict_of_two, advice] = verdict(&format!("{AES} 11.7 --buffering double"));
+    let begin = "The bottleneck is the SPUs: SPE 0 is busy for ";
+    assert!(verdict_of_two.starts_with(begin), "{verdict_of_two}");
+    assert!(
+        advice.starts_with("Compute less or on more SPEs: the SPE waits for "),
+        "{advice}"
+    );
+}
+
+/// More buffers change nothing for one SPE, because its MFC has all its requests under way.
+#[test]
+fn the_full_requests_of_an_mfc_limit_and_no_latency_in_them() {
+    let [verdict, advice] = verdict("stats --machine ps3 -f dmaget -N 1 -b 16k -i 20 -w 5");
+    let begin = "The bottleneck is the MFCs' requests under way: the MFC of SPE 0 is busy for 9";
+    assert!(verdict.starts_with(begin), "{verdict}");
+    assert_eq!(
+        advice,
+        "Use more SPEs: one MFC has only 16 lines under way (mfc.outstanding_requests), so the latency of a line \
+         limits its rate, and more buffers change nothing."
+    );
+}
+
+#[test]
+fn a_part_that_is_hardly_busy_limits_by_its_latency() {
+    let [ppe, _] = verdict("stats --machine ps3 -f mailbox -i 5");
+    assert_eq!(
+        ppe.replace(|one: char| one.is_ascii_digit(), "0"),
+        "The bottleneck is the PPE: not its computation, which takes 0.0 %, but the latency of its loads, stores \
+         and calls."
+    );
+    let [bus, advice] = verdict("stats --machine ps3 -f mailbox -n 2 -s -i 5");
+    let begin = "The bottleneck is the latency of the command bus, not the rate: Cell 0, the command bus is busy ";
+    assert!(bus.starts_with(begin), "{bus}");
+    assert!(
+        advice.ends_with("each waits for its own command, whatever its size."),
+        "{advice}"
+    );
+    let [commands, advice] = verdict("stats --machine ps3 -f fetchadd -n 6 -i 20");
+    let begin = "The bottleneck is the latency of the MFCs' commands, not the rate: ";
+    assert!(commands.starts_with(begin), "{commands}");
+    assert!(
+        advice.starts_with("Use fewer commands, atomic ones too: "),
+        "{advice}"
+    );
+}
+
+/// A PlayStation 3 has one Cell and one memory, so no other memory can help.
+#[test]
+fn advice_is_of_the_machine_and_the_run() {
+    let [_, of_one] = verdict("stats --machine ps3 -f dmaget -N 6 -b 16k -i 10");
+    assert_eq!(
+        of_one,
+        "Move fewer bytes: keep data in local stores, get it from another SPE."
+    );
+    let of_two = json("-f dmaget -N 8 -b 16k -i 10 --bottleneck");
+    let mut parts = list(&of_two["counters"]["bottleneck"], "parts").iter();
+    let pins = parts
+        .find(|part| part["kind"] == "the memory pins")
+        .unwrap();
+    assert_eq!(
+        pins["advice"],
+        "Move fewer bytes: keep data in local stores, get it from another SPE, or use the other memory modules as well."
+    );
+
+    // Banks that are ten times as slow are all busy, so other addresses change nothing.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("slow.toml");
+    let ps3 = Run::of(cellworks().args(["machines", "ps3"])).out;
+    let line = ps3
+        .lines()
+        .find(|line| line.starts_with("bank_read_ps"))
+        .unwrap();
+    fs::write(&file, ps3.replace(line, "bank_read_ps = 600_000")).unwrap();
+    let file = file.display();
+    let [_, banks] = verdict(&format!(
+        "stats --machine {file} -f dmaget -N 6 -b 16k -i 10"
+    ));
+    assert!(
+        banks.ends_with("needs more banks, or faster ones."),
+        "{banks}"
+    );
+}
+
+/// A PlayStation 3 uses the SPEs 1, 3, 5, 6, 4 and 2 of its Cell, as 0 to 5.
+#[test]
+fn a_table_has_only_the_programs_numbers_of_spes() {
+    let run = stats("--machine ps3 -f dmaget -N 6 -b 16k -i 5 --bottleneck --format json");
+    let report = run.report();
+    let bottleneck = &report["counters"]["bottleneck"];
+    let names: Vec<_> = list(bottleneck, "parts")
+        .iter()
+        .filter_map(|part| part["busiest"].as_str())
+        .collect();
+    let physical = |name: &&&str| (0..8).any(|spe| name.contains(&format!("SPE{spe}")));
+    let physical: Vec<_> = names.iter().filter(physical).collect();
+    assert!(
+        physical.iter().all(|name| name.contains("the unused SPE")),
+        "{physical:?}"
+    );
+    assert!(
+        names
+            .iter()
+            .any(|name| name.contains("the segment from SPE ")),
+        "{names:?}"
+    );
+}
+
 #[test]
 fn the_bottleneck_is_in_the_table_and_on_the_page() {
     let folder = tempfile::tempdir().unwrap();
@@ -338,7 +477,7 @@ fn the_bottleneck_is_in_the_table_and_on_the_page() {
         "The bottleneck is the memory pins: memory module 0 is busy for ",
         "Without this limit the latency would be ",
         "Move fewer bytes",
-        "the start of programs",
+        "the start and end of programs",
     ] {
         assert!(measured(&run).contains(text), "{text}: {}", run.out);
         assert!(page.contains(text), "{text}");
@@ -549,7 +688,7 @@ fn descriptions_of_machines_that_cannot_be() {
         (
             "\"SPE5\", ",
             "",
-            "interconnect.elements misses \"SPE5\"; allowed: with it, because cell[0].spes has 5",
+            "interconnect.elements misses \"SPE5\"; allowed: with it, because cell[0].spes lists the SPE 5",
         ),
         (
             "\"SPE0\", \"MIC\"",

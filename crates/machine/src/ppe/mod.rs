@@ -22,7 +22,7 @@ use crate::error::{Cancelled, RunError};
 use crate::id::{ModuleId, Processor, SpeId, ThreadId};
 use crate::memory::{AllocateError, Region};
 use crate::mfc::EffectiveAddress;
-use crate::panic_payload::Payload;
+use crate::panic_payload::{Payload, ProgramPanic};
 use crate::ppe::core::{CellPpeCore, PpeCore};
 use crate::program::{Body, Outcome, Program};
 use crate::spe::Spe;
@@ -334,9 +334,9 @@ impl<R, M: Machine> Handle<'_, R, M> {
     ///
     /// # Errors
     ///
-    /// Returns the payload of the program's panic, which the run then does not return.
+    /// Returns the program's panic, which the run then does not return.
     #[track_caller]
-    pub fn join(self) -> Result<R, Payload> {
+    pub fn join(self) -> Result<R, ProgramPanic> {
         // SAFETY: the core is a field of the `Ppe`. `main` has borrowed the `Ppe` for 'scope, and
         // the handle cannot outlive 'scope. Handles are not `Send`, because they contain a raw
         // pointer, so only the thread of the `Ppe` uses the core.
@@ -345,8 +345,13 @@ impl<R, M: Machine> Handle<'_, R, M> {
             let why = format_args!("{} on {} to end", self.name, self.spe);
             core.wait_until(&why, &mut || self.outcome.has_ended());
         }
+        let panic = |payload: Payload| ProgramPanic {
+            at: self.spe,
+            program: self.name,
+            payload: payload.into(),
+        };
         if let Some(payload) = self.outcome.take_panic() {
-            return Err(payload);
+            return Err(panic(payload));
         }
         let value = self
             .value
@@ -354,6 +359,6 @@ impl<R, M: Machine> Handle<'_, R, M> {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         // A program with neither a value nor a panic was cancelled.
-        value.ok_or_else(|| Box::new(Cancelled) as Payload)
+        value.ok_or_else(|| panic(Box::new(Cancelled)))
     }
 }

@@ -72,7 +72,7 @@ pub fn join<R, M: CellMachine>(
             let spe = program.spe();
             match program.join() {
                 Ok(result) => result.map_err(|why| format!("{spe}: {why}")),
-                Err(panic) => std::panic::resume_unwind(panic),
+                Err(panic) => std::panic::resume_unwind(panic.into_inner()),
             }
         })
         .collect()

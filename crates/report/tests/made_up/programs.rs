@@ -305,6 +305,8 @@ pub fn counters_with_a_bottleneck() -> Counters {
             unit: "ns".to_owned(),
             value: 4_000.0,
             part: Some("the memory pins".to_owned()),
+            verdict: "The bottleneck is the memory pins: memory module 0 is busy for 96.0 %."
+                .to_owned(),
             parts: vec![
                 free("the memory pins", 3_000.0, 0.25, Some("SPE 0")),
                 free("the local stores", 3_990.0, 0.0025, None),

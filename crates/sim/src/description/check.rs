@@ -149,7 +149,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         for spe in cell.spes.iter().filter(|_| is_known) {
             let element = format!("SPE{spe}");
             if !has(&element) && missed.insert(*spe) {
-                missing.push((element, format!("cell[{index}].spes has {spe}")));
+                missing.push((element, format!("cell[{index}].spes lists the SPE {spe}")));
             }
         }
     }

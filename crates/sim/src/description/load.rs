@@ -168,7 +168,7 @@ impl Description {
         if !(is_matrix || is_toml || path.is_file()) {
             return Err(LoadError::Unknown {
                 name: name_or_path.to_owned(),
-                nearest: nearest(name_or_path, Self::built_in_names()),
+                nearest: nearest(&name_or_path.to_lowercase(), Self::built_in_names()),
             });
         }
         let text = fs::read_to_string(path).map_err(|why| LoadError::Unreadable {

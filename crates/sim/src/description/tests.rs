@@ -453,7 +453,7 @@ fn rings_that_cannot_be() {
     );
     refused(
         &elements(r#""PPE", "IOIF0", "SPE0", "MIC""#),
-        &missing("SPE1", "cell[0].spes has 1"),
+        &missing("SPE1", "cell[0].spes lists the SPE 1"),
     );
     refused(
         &elements(r#""PPE", "SPE1", "SPE0", "MIC""#),
@@ -680,8 +680,8 @@ fn all_problems_are_reported_at_once() {
         "my.toml:9: cell[1].nearest_module is missing; allowed: 0 to 65_535\n\
          my.toml:18: memory[0].banks is 0; allowed: 1 to 1_024\n\
          my.toml:25: memory[0].refresh_ps is \"long\"; allowed: whole numbers, 0 to 1_000_000_000_000\n\
-         my.toml:44: interconnect.elements misses \"SPE2\"; allowed: with it, because cell[0].spes has 2\n\
-         my.toml:44: interconnect.elements misses \"SPE3\"; allowed: with it, because cell[0].spes has 3\n\
+         my.toml:44: interconnect.elements misses \"SPE2\"; allowed: with it, because cell[0].spes lists the SPE 2\n\
+         my.toml:44: interconnect.elements misses \"SPE3\"; allowed: with it, because cell[0].spes lists the SPE 3\n\
          my.toml:51: interconnect.hops_max is 2; allowed: 3 or more, because the farthest of 7 elements is 3 hops away"
     );
     // Of more missing elements than wrong names, all are reported.

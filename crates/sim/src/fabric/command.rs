@@ -70,7 +70,7 @@ impl CommandBus {
     /// Returns the time of the slots of each bus, and of the order of the coherent commands.
     pub fn parts(&self) -> impl Iterator<Item = PartCounters> {
         let buses = self.commands.iter().enumerate().map(|(cell, &commands)| {
-            let name = format!("Cell {cell}, the slots of commands");
+            let name = format!("Cell {cell}, the command bus");
             PartCounters::new(Part::CommandBus, name, commands * self.interval)
         });
         let order = self.coherent_interval.map(|interval| {

@@ -47,7 +47,10 @@ impl Network {
             spes.chain(others).chain(modules).collect()
         };
         match &description.interconnect {
-            Interconnect::Rings(rings) => Self::Rings(Rings::new(rings, &description.clock.bus_hz)),
+            Interconnect::Rings(rings) => {
+                let names = names_on_rings(description, cell, &rings.elements);
+                Self::Rings(Rings::new(rings, &description.clock.bus_hz).named(names))
+            }
             Interconnect::Crossbar(crossbar) => Self::Crossbar(Crossbar::new(crossbar, names())),
             Interconnect::Matrix(matrix) => {
                 Self::Matrix(Matrix::new(matrix, beside_the_way(description), names()))
@@ -138,6 +141,24 @@ impl Network {
             Self::Matrix(matrix) => matrix.resources().collect(),
         }
     }
+}
+
+/// Returns the names of the elements of a Cell's rings in reports. A description has the physical
+/// numbers of SPEs, and a program has other numbers: `SPE1` may be `SPE 0` of the program.
+fn names_on_rings(description: &Description, cell: usize, elements: &[String]) -> Vec<String> {
+    let (before, from) = description.cells.split_at(cell);
+    let first: usize = before.iter().map(|cell| cell.spes.len()).sum();
+    let name = |element: &String| {
+        let number = element.strip_prefix("SPE").map(str::parse::<u16>);
+        let Some(Ok(number)) = number else {
+            return element.clone();
+        };
+        match from[0].spes.iter().position(|spe| *spe == number) {
+            Some(index) => format!("SPE {}", first + index),
+            None => format!("the unused {element}"),
+        }
+    };
+    elements.iter().map(name).collect()
 }
 
 /// Returns the part of a measured one-way time in which the line is not on its way between the

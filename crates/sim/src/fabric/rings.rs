@@ -174,6 +174,11 @@ impl Rings {
         }
     }
 
+    /// Returns the same rings with names for the elements in reports.
+    pub fn named(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
+    }
+
     /// Adds a packet that is ready now or later. Returns the time at which `arbitrate` must be
     /// called, or `None` if an earlier call has returned a time that is early enough.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {

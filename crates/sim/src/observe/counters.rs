@@ -1,6 +1,6 @@
 //! The counters of a run: the times of each SPE, and the use of each resource.
 
-use std::fmt;
+use std::{fmt, iter};
 
 use cellworks_machine::Span;
 
@@ -137,8 +137,8 @@ impl PartCounters {
 /// The counters of a run, or of its window: see
 /// [`Ppe::begin_window`](cellworks_machine::Ppe::begin_window).
 ///
-/// The format `{}` prints a table of the times of the SPEs, in per cent of the run, and a table of
-/// the packets and bytes of the resources. The format `{:?}` adds the hash of the trace.
+/// The format `{}` prints the tables of `cellworks stats --counters`: the times of the SPEs that had
+/// a program, in per cent of the window, the use of the resources, and the hazards. The format `{:?}` adds the hash of the trace.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Counters {
     /// The time from the start of the run to the beginning of the window, 0 without a window.
@@ -171,50 +171,68 @@ impl Counters {
         // Of several equal ones, the first.
         of_kind.reduce(|most, one| if one.busy > most.busy { one } else { most })
     }
+
+    /// Returns the name of [`busiest`](Self::busiest), and its share of the window.
+    pub(crate) fn busiest_share(&self, part: Part) -> Option<(String, f64)> {
+        let most = self.busiest(part)?;
+        Some((most.name.clone(), share_of(most.busy, self.elapsed)))
+    }
+
+    /// Returns the busiest part of all kinds that are not busy while they wait for others, and its
+    /// share of the window.
+    pub(crate) fn busiest_of_all(&self) -> Option<(String, f64)> {
+        let kinds = Part::ALL.into_iter();
+        let working = kinds.filter(|kind| !kind.is_busy_waiting());
+        let all = working.filter_map(|kind| self.busiest_share(kind));
+        all.reduce(|most, one| if one.1 > most.1 { one } else { most })
+    }
 }
 
 impl fmt::Display for Counters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "simulated {} in {} events", self.elapsed, self.events)?;
-        let head = [
-            "",
-            "computing",
-            "DMA",
-            "mailbox",
-            "signal",
-            "lock",
-            "other",
-            "idle",
-            "commands",
-            "bytes",
+        type Column = (&'static str, fn(&SpeCounters) -> Span);
+        let columns: [Column; 7] = [
+            ("computing", |did| did.computing),
+            ("DMA", |did| did.waiting_for_dma),
+            ("mailbox", |did| did.waiting_for_mailbox),
+            ("signal", |did| did.waiting_for_signal),
+            ("lock", |did| did.waiting_for_lock),
+            ("other", |did| did.waiting_for_other),
+            ("idle", |did| did.idle),
         ];
+        let nothing = Span::default();
+        let is_used = |(_, of): &Column| self.spes.iter().any(|did| of(did) > nothing);
+        let columns: Vec<Column> = columns.into_iter().filter(is_used).collect();
+        let names = columns.iter().map(|(name, _)| *name);
+        let head: Vec<&str> = iter::once("SPE")
+            .chain(names)
+            .chain(["commands", "moved"])
+            .collect();
         let share = |span| share(span, self.elapsed);
-        let spes = self.spes.iter().enumerate().map(|(spe, did)| {
-            [
-                format!("SPE {spe}"),
-                share(did.computing),
-                share(did.waiting_for_dma),
-                share(did.waiting_for_mailbox),
-                share(did.waiting_for_signal),
-                share(did.waiting_for_lock),
-                share(did.waiting_for_other),
-                share(did.idle),
-                did.commands.to_string(),
-                did.bytes.to_string(),
-            ]
+        let has_run = |(_, did): &(usize, &SpeCounters)| did.idle < self.elapsed;
+        let spes = self.spes.iter().enumerate().filter(has_run);
+        let spes = spes.map(|(spe, did)| {
+            let times = columns.iter().map(|(_, of)| share(of(did)));
+            let work = [did.commands.to_string(), moved(did.bytes)];
+            iter::once(spe.to_string()).chain(times).chain(work)
         });
-        table(f, head, spes)?;
-        let head = ["", "busy", "share", "packets", "bytes"];
-        let resources = self.resources.iter().map(|resource| {
+        table(f, head, &[0], spes)?;
+        let used = self.resources.iter().filter(|one| one.packets > 0);
+        let resources = used.map(|resource| {
             [
                 resource.name.clone(),
-                resource.busy.to_string(),
                 share(resource.busy),
                 resource.packets.to_string(),
-                resource.bytes.to_string(),
+                moved(resource.bytes),
             ]
         });
-        table(f, head, resources)?;
+        table(f, ["part", "busy", "packets", "moved"], &[0], resources)?;
+        if let Some((name, busy)) = self.busiest_of_all()
+            && busy > 0.0
+        {
+            writeln!(f, "\nbusiest: {name}, {:.1} %", busy * 100.0)?;
+        }
         if self.hazards_seen > 0 {
             writeln!(f, "\nhazards: {}, of which these differ", self.hazards_seen)?;
         }
@@ -231,35 +249,62 @@ impl fmt::Debug for Counters {
 }
 
 fn share(part: Span, whole: Span) -> String {
-    let (part, whole) = (part.as_femtoseconds(), whole.as_femtoseconds());
-    let per_cent = if whole == 0 {
-        0.0
-    } else {
-        part as f64 * 100.0 / whole as f64
-    };
-    format!("{per_cent:.1} %")
+    format!("{:.1} %", share_of(part, whole) * 100.0)
 }
 
-/// Writes an empty line and a table with a left-aligned first column. Writes nothing without rows.
-fn table<const COLUMNS: usize>(
+/// Returns the share of `whole` that `part` is, 0 to 1.
+pub(crate) fn share_of(part: Span, whole: Span) -> f64 {
+    match whole.as_femtoseconds() {
+        0 => 0.0,
+        whole => part.as_femtoseconds() as f64 / whole as f64,
+    }
+}
+
+/// Returns a number of bytes with three digits and a unit, such as `1.50 MB`.
+fn moved(bytes: u64) -> String {
+    let (log2, unit) = match bytes {
+        0..0x400 => return format!("{bytes} B"),
+        0x400..0x10_0000 => (10, "KB"),
+        0x10_0000..0x4000_0000 => (20, "MB"),
+        _ => (30, "GB"),
+    };
+    let scaled = bytes as f64 / f64::from(1 << log2);
+    let decimals = match scaled {
+        _ if scaled < 9.995 => 2,
+        _ if scaled < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.decimals$} {unit}")
+}
+
+/// Writes an empty line and a table, of which the columns in `texts` are aligned to the left.
+/// Writes nothing without rows.
+pub(crate) fn table<'a>(
     f: &mut fmt::Formatter<'_>,
-    head: [&str; COLUMNS],
-    rows: impl Iterator<Item = [String; COLUMNS]>,
+    head: impl IntoIterator<Item = &'a str>,
+    texts: &[usize],
+    rows: impl Iterator<Item = impl IntoIterator<Item = String>>,
 ) -> fmt::Result {
-    let rows: Vec<_> = std::iter::once(head.map(String::from))
-        .chain(rows)
-        .collect();
+    let rows = rows.map(|row| row.into_iter().collect());
+    let head = head.into_iter().map(String::from).collect();
+    let rows: Vec<Vec<String>> = iter::once(head).chain(rows).collect();
     if rows.len() == 1 {
         return Ok(());
     }
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     writeln!(f)?;
     for row in &rows {
-        write!(f, "{:<width$}", row[0], width = width(0))?;
-        for (column, cell) in row.iter().enumerate().skip(1) {
-            write!(f, "  {cell:>width$}", width = width(column))?;
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = width(column);
+            let cell = match texts.contains(&column) {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            };
+            line += if column == 0 { "" } else { "  " };
+            line += &cell;
         }
-        writeln!(f)?;
+        writeln!(f, "{}", line.trim_end())?;
     }
     Ok(())
 }

@@ -25,4 +25,5 @@ pub use counters::{Counters, PartCounters, ResourceCounters, SpeCounters};
 pub use read::{ReadTraceError, Slice, read_slices};
 
 pub(crate) use activity::Activity;
+pub(crate) use counters::{share_of, table};
 pub(crate) use observer::Observer;

@@ -11,7 +11,7 @@ use super::perfetto::{EventType, Trace, TrackDescriptor};
 pub struct Slice {
     /// The names of the track and its parents, as `SPE 0`, `SPE 0/thread 1` or `SPE 0/MFC/entry 2`.
     pub track: String,
-    /// The name of the slice, such as `computing`, `waiting for DMA`, or `get`.
+    /// The name of the slice, such as `computing`, `waiting for DMA`, or `get 16 KB`.
     pub name: String,
     /// The start in nanoseconds of simulated time, rounded down.
     pub start_ns: u64,
@@ -27,7 +27,7 @@ impl Slice {
     ///
     /// let get = |start_ns, end_ns| Slice {
     ///     track: "SPE 0/MFC/entry 0".to_owned(),
-    ///     name: "get".to_owned(),
+    ///     name: "get 16 KB".to_owned(),
     ///     start_ns,
     ///     end_ns,
     /// };

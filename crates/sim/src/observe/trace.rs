@@ -577,8 +577,8 @@ impl Packets {
 
     fn queue_depth(&mut self, spe: SpeId, issuer: Issuer) {
         let name = match issuer {
-            Issuer::Spu => "MFC queue",
-            Issuer::Ppe => "MFC proxy queue",
+            Issuer::Spu => format!("MFC queue of {spe}"),
+            Issuer::Ppe => format!("MFC proxy queue of {spe}"),
         };
         let uuid = track::queue_depth(spe, issuer);
         let rank = track::RANK_OF_QUEUES + issuer as usize;
@@ -586,7 +586,7 @@ impl Packets {
             counter: Some(CounterDescriptor {
                 unit_name: Some("commands".to_owned()),
             }),
-            ..child(track::mfc(spe), uuid, name.to_owned(), rank)
+            ..child(track::mfc(spe), uuid, name, rank)
         });
     }
 

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 
 use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::{LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
-    CellMachine, CellSpe, Cycles, Machine, ModuleId, RunError, SignalRegister, Span, Spe, SpeId,
-    Time, Wake,
+    CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, RunError, SignalRegister, Span, Spe,
+    SpeId, Time, Wake,
 };
-use cellworks_sim::{Description, PpeAccess, Sim, SimSpe};
+use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim, SimSpe};
 
 /// A machine on which programs start a microsecond apart.
 fn machine() -> Description {
@@ -55,11 +56,11 @@ fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
     assert_eq!(
         text(&error),
         "deadlock: every program waits for another
-  SPE 3 waits for a word in its inbound mailbox, since 2.00 us
-  SPE 12 waits for 2 threads of its scope to end, since 2.00 us
-  SPE 12, thread 0 waits for a signal in its signal register 2, since 2.06 us
-  SPE 12, thread 1 waits for room in the inbound mailbox of SPE 0, since 2.13 us
-  the PPE waits for the programs that it spawned to end, since 2.00 us"
+  SPE 3 waits for a word in its inbound mailbox, since the time 2.00 us
+  SPE 12 waits for 2 threads of its scope to end, since the time 2.00 us
+  SPE 12, thread 0 waits for a signal in its signal register 2, since the time 2.06 us
+  SPE 12, thread 1 waits for room in the inbound mailbox of SPE 0, since the time 2.13 us
+  the PPE waits for the programs that it spawned to end, since the time 2.00 us"
     );
 }
 
@@ -87,8 +88,8 @@ fn a_limit_ends_what_never_ends() {
         .unwrap_err();
     assert_eq!(text(&error),"the run was ended after 50.00 us of simulated time, which was its limit; give it more, or look for a \
 loop that waits for what never comes
-  SPE 1 waits for a word in its inbound mailbox, since 2.00 us
-  the PPE waits for the programs that it spawned to end, since 2.00 us");
+  SPE 1 waits for a word in its inbound mailbox, since the time 2.00 us
+  the PPE waits for the programs that it spawned to end, since the time 2.00 us");
 }
 
 /// One turn of a program that repeats the turn without end.
@@ -150,6 +151,51 @@ fn the_error_of_a_full_mailbox_names_it() {
         refused.unwrap(),
         "the inbound mailbox of SPE 1 is full, so the word 0x00000004 was not written; read the mailbox, or use \
          the write that waits"
+    );
+}
+
+/// The pattern of every example: the error of the run has the cause, whoever panicked with it.
+#[test]
+fn an_unwrapped_join_names_the_spe_and_the_cause() {
+    let error = Sim::new(machine())
+        .unwrap()
+        .run(|ppe| {
+            let program = ppe.spawn(SpeId::new(3), |_: &SimSpe| -> u32 { panic!("no fuel") });
+            program.join().unwrap()
+        })
+        .unwrap_err();
+    let text = error.to_string();
+    let begin =
+        "the main program panicked on the PPE: called `Result::unwrap()` on an `Err` value: ";
+    assert!(text.starts_with(begin), "{text}");
+    assert!(text.ends_with(" panicked on SPE 3: no fuel"), "{text}");
+}
+
+/// A get of an address that is no multiple of 16, and a get into bytes that another one fills.
+#[test]
+fn a_joined_fault_and_a_joined_hazard_name_the_spe_and_the_rule() {
+    let sim = Sim::builder(machine()).hazards(HazardWatch::Error);
+    let sim = sim.build().unwrap();
+    let region = sim.allocate(ModuleId::new(0), 1 << 14).unwrap();
+    let failed = |to: [LsAddr; 2]| {
+        let run = sim.run(|ppe| {
+            let program = ppe.spawn(SpeId::new(1), |spe: &SimSpe| {
+                for to in to {
+                    let get = RawCommand::get(to, region.at(0), 1 << 14, Tag::of::<3>());
+                    spe.mfc().issue(get).unwrap();
+                }
+                spe.mfc().wait_all(TagMask::ALL);
+            });
+            program.join().unwrap();
+        });
+        run.unwrap_err().to_string()
+    };
+    let fault = failed([LsAddr(8), LsAddr(0)]);
+    assert!(fault.contains(" panicked on SPE 1: "), "{fault}");
+    let hazard = failed([LsAddr(0), LsAddr(0)]);
+    assert!(
+        hazard.contains(" panicked on SPE 1: hazard at "),
+        "{hazard}"
     );
 }
 

@@ -4,8 +4,8 @@
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::{EffectiveAddress, ListElement, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
-    CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, ProblemStateRegister, RunError,
-    SignalRegister, Span, Spe, SpeId, Wake,
+    CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, ProblemStateRegister, ProgramPanic,
+    RunError, SignalRegister, Span, Spe, SpeId, Wake,
 };
 use cellworks_sim::{Description, HazardWatch, Sim};
 
@@ -44,7 +44,7 @@ fn issue_bad_list(spe: &<Sim as Machine>::Spe, region: &Region) {
 }
 
 /// The text of a panic.
-fn text(payload: &(dyn std::any::Any + Send)) -> &str {
+fn text(payload: &ProgramPanic) -> &str {
     payload.downcast_ref::<String>().unwrap()
 }
 
@@ -71,7 +71,7 @@ fn a_late_fault_ends_the_program_that_caused_it() {
             spe.mfc().wait_all(TagMask::ALL);
         });
         let payload = asks.join().unwrap_err();
-        assert_eq!(without_time(text(&*payload)), LATE);
+        assert_eq!(without_time(text(&payload)), LATE);
         // This program does not call its MFC again, and the next program gets no error.
         let ends = ppe.spawn(SPE, |spe| {
             issue_bad_list(spe, &region);
@@ -82,7 +82,7 @@ fn a_late_fault_ends_the_program_that_caused_it() {
             spe.mfc().wait_all(TagMask::ALL);
         });
         let payload = ends.join().unwrap_err();
-        assert_eq!(without_time(text(&*payload)), LATE);
+        assert_eq!(without_time(text(&payload)), LATE);
         after.join().unwrap();
     })
     .unwrap();
@@ -102,7 +102,7 @@ fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
         panic!("{:?}", end.err());
     };
     assert_eq!(at.to_string(), "SPE 0");
-    assert_eq!(without_time(text(&*payload.into_inner())), LATE);
+    assert_eq!(without_time(&payload.to_string()), LATE);
 }
 
 /// A value whose destructor calls the MFC.
@@ -271,7 +271,7 @@ fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
             spe.compute(Cycles(1_000_000));
         });
         let payload = program.join().unwrap_err();
-        assert!(text(&*payload).starts_with("hazard at "));
+        assert!(text(&payload).starts_with("hazard at "));
     });
     end.unwrap();
 }

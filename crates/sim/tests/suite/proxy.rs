@@ -248,7 +248,7 @@ fn commands_of_the_ppe_are_watched_for_hazards() {
         });
         program
             .join()
-            .unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_inner()));
     });
     let text = with_the_spu.unwrap();
     assert!(

@@ -3,7 +3,7 @@
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellSpe, Cycles, Machine, Span, Spe, SpeId};
 use cellworks_sim::trace::read_slices;
-use cellworks_sim::{Counters, Description, Part, Sim, SimBuilder, Window};
+use cellworks_sim::{Bottleneck, Counters, Description, Part, Sim, SimBuilder, SimError, Window};
 
 use crate::trace::Kept;
 
@@ -187,10 +187,70 @@ fn a_word_has_a_time_without_each_part_and_no_part_makes_it_longer() {
 }
 
 #[test]
-fn each_part_has_a_name_and_advice_of_its_own() {
+fn each_part_has_a_name_of_its_own() {
     let names: std::collections::BTreeSet<_> = Part::ALL.iter().map(Part::to_string).collect();
     assert_eq!(names.len(), Part::ALL.len());
-    for part in Part::ALL {
-        assert!(part.advice().ends_with('.'), "{part}");
+}
+
+/// The end of the programs takes 5 us, which is no work.
+#[test]
+fn the_window_of_the_work_has_no_start_and_no_end_of_programs() {
+    let run = |sim: &Sim| {
+        let values = vec![1_u32; SPES * 4_096];
+        let values = &values;
+        sim.run(|ppe| {
+            let shares = values.chunks(values.len() / SPES).zip(0..);
+            let programs: Vec<_> = shares
+                .map(|(share, spe)| {
+                    ppe.spawn(SpeId::new(spe), move |spe| {
+                        spe.read_in_mbox();
+                        let staged = spe.stage(share).unwrap();
+                        spe.compute(Cycles(staged.len() as u64 / 4));
+                        spe.end_window();
+                    })
+                })
+                .collect();
+            ppe.begin_window();
+            for spe in ppe.topology().spes() {
+                ppe.write_in_mbox(spe, 0);
+            }
+            programs.into_iter().for_each(|one| one.join().unwrap());
+        })?;
+        Ok::<_, Box<dyn std::error::Error>>(sim.counters().unwrap().elapsed)
+    };
+    let found = Bottleneck::find(ps3, run).unwrap();
+    let programs = found.parts.iter().find(|one| one.part == Part::Programs);
+    assert!(programs.unwrap().saved.abs() < 0.001, "{found}");
+}
+
+#[test]
+fn a_programs_own_report_is_that_of_the_command() {
+    let run = |sim: &Sim| {
+        let counters = sum(sim, true);
+        Ok::<_, SimError>(counters.elapsed)
+    };
+    let found = Bottleneck::find(ps3, run).unwrap();
+    let limit = found.without_limit().unwrap();
+    assert_eq!(found.parts[0].part, limit.part);
+    let text = found.to_string();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines[0], found.verdict);
+    assert!(
+        lines[1].starts_with("Without this limit the time would be "),
+        "{text}"
+    );
+    assert_eq!((lines[2], lines[3]), (limit.advice.as_str(), ""));
+    assert!(lines[4].starts_with("without  "), "{text}");
+    assert!(lines[5].starts_with(&limit.part.to_string()), "{text}");
+
+    // The tables are those of `stats --counters`: parts that did nothing are left out.
+    let sim = ps3().build().unwrap();
+    let text = sum(&sim, true).to_string();
+    let head = ["SPE  computing  ", "part   "];
+    for head in head {
+        assert!(text.lines().any(|line| line.starts_with(head)), "{text}");
     }
+    assert!(text.contains(" 16.0 KB\n"), "{text}");
+    assert!(text.contains("\nbusiest: "), "{text}");
+    assert!(!text.contains("lock"), "{text}");
 }

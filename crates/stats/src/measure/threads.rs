@@ -22,8 +22,8 @@ pub(super) fn measure<M: CellMachine>(
         let mut start_and_join = || {
             programs.extend(spes.iter().map(|spe| ppe.spawn(*spe, |_| ())));
             for program in programs.drain(..) {
-                if let Err(payload) = program.join() {
-                    std::panic::resume_unwind(payload);
+                if let Err(panic) = program.join() {
+                    std::panic::resume_unwind(panic.into_inner());
                 }
             }
             Ok::<_, Infallible>(())
