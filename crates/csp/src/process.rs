@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
+use std::rc::Rc;
 use std::thread::panicking;
 
 use cellworks_machine::{SpeId, Time};
@@ -52,7 +53,8 @@ struct Changing {
     /// The line that reports name instead of the calling one.
     calls_at: Cell<Option<&'static Location<'static>>>,
     /// What the process has read, if the network counts.
-    tally: Option<Tally>,
+    /// Apart, so that a process which is sent to another thread is one error of the compiler here.
+    tally: Option<Rc<Tally>>,
 }
 
 /// How the items of a process travel. One byte, so that a process that neither counts nor has a
@@ -145,7 +147,7 @@ impl<'a, P: Place> Process<'a, P> {
             (None, false) => (Manner::Plain, Origin::default()),
         };
         let changing = Changing {
-            tally: counting.map(|counting| Tally::of(number, counting)),
+            tally: counting.map(|counting| Rc::new(Tally::of(number, counting))),
             ..Changing::default()
         };
         Self {
@@ -556,7 +558,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Returns the messages and bytes that this process has read, if the network counts.
     pub(crate) fn received(&self) -> Option<(u64, u64)> {
-        self.changing.tally.as_ref().map(Tally::sum)
+        self.changing.tally.as_deref().map(Tally::sum)
     }
 
     #[cold]

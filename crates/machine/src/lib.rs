@@ -38,6 +38,7 @@ mod plain_data;
 mod ppe;
 mod problem_state;
 mod program;
+mod program_panic;
 mod prose;
 mod run_id;
 mod signal;
@@ -64,12 +65,13 @@ pub use local_store::space::{Holder, NoRoom, Space};
 pub use local_store::{
     LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,
 };
-pub use panic_payload::{PanicPayload, Payload, ProgramPanic};
+pub use panic_payload::{PanicPayload, Payload};
 pub use plain_data::PlainData;
 pub use ppe::core::{CellPpeCore, PpeCore};
 pub use ppe::{CellMachine, Handle, Machine, OnCell, Ppe};
 pub use problem_state::ProblemStateRegister;
 pub use program::{Outcome, Program};
+pub use program_panic::ProgramPanic;
 pub use run_id::RunId;
 pub use signal::{SignalMode, SignalRegister};
 pub use spe::Spe;

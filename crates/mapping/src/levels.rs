@@ -61,9 +61,11 @@ pub struct Machine {
 }
 
 /// The reason why a line describes no machine.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MachineError(String);
+
+cellworks_machine::debug_by_display!(MachineError);
 
 impl Machine {
     /// Returns the levels, the outermost first.

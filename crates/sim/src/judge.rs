@@ -1,7 +1,7 @@
 //! Sentences about the part that limits a run: what is true of it on this machine, in this run.
 
 use crate::description::Description;
-use crate::observe::{Counters, PartCounters, share_of};
+use crate::observe::{Counters, PartCounters, SpeCounters, share_of};
 use crate::part::Part;
 
 /// A part that is busy for a smaller share of the window costs latency, and its rate is no limit.
@@ -246,7 +246,7 @@ impl<'a> Judge<'a> {
         let Some(counters) = self.counters else {
             return 0;
         };
-        let is_unused = |did: &&crate::SpeCounters| did.idle >= counters.elapsed;
+        let is_unused = |did: &&SpeCounters| did.idle >= counters.elapsed;
         counters.spes.iter().filter(is_unused).count()
     }
 }

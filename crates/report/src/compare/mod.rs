@@ -7,6 +7,7 @@
 //!   B.json ── read ──► Measured ─┘   of the values in both     └─► json::render       for scripts
 //! ```
 
+mod judge;
 mod judgement;
 mod markdown;
 mod page;
@@ -27,7 +28,6 @@ use crate::{Envelope, Environment, MachineInfo, Trust};
 use values::{Compare, contents, described, listed, values_of_side};
 
 pub use judgement::Judgement;
-use judgement::is_enough;
 pub use markdown::markdown;
 pub use page::html;
 pub use values::{CompareError, Kind, Spread};

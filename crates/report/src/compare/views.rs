@@ -6,7 +6,8 @@ use cellworks_stats::figures::plain;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
-use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, is_enough, listed};
+use super::judgement::is_enough;
+use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
 use crate::csv::quoted;
 use crate::text::{
     bandwidth, bold, count, in_words, place, size, time, trimmed, without_unit, wrapped,
