@@ -1,18 +1,20 @@
 //! What goes from process to process, if the network [counts](crate::Network::count_volumes).
 //!
 //! ```text
-//!   the item in its parcel has the number of the process that writes it (its origin)
+//!   the item in its parcel has the sender's number of the process that writes it (its origin)
 //!   the process that reads it adds the item to its own tally        no lock, no shared cache line
 //!   at the end of the process, the tally goes to the network's counting
 //! ```
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cellworks_machine::{Flow, Flows, Party, Processor};
 
 use crate::numbers::is_outside;
+use crate::parcel::SENDERS_MAX;
 use crate::sync::locked;
 
 /// The number of all threads and tasks that take part through gates.
@@ -57,22 +59,30 @@ impl Sent {
 /// What a process has read, by sender. The destructor adds the counts to those of the network.
 pub(crate) struct Tally {
     counting: Arc<Counting>,
-    reader: u32,
+    /// The number of this process as a sender and a reader. No process of another network has it,
+    /// because items may stay in a channel until a later network reads them.
+    pub sender: u32,
     slots: Box<[Slot; SLOTS]>,
     /// The counts of senders whose slots other senders have taken.
     others: RefCell<BTreeMap<u32, Sent>>,
 }
 
 impl Tally {
-    pub(crate) fn of(reader: u32, counting: &Arc<Counting>) -> Self {
+    /// Makes the tally of the process `number` of the network.
+    pub(crate) fn of(number: u32, counting: &Arc<Counting>) -> Self {
         let empty = |_| Slot {
             sender: Cell::new(OUTSIDE),
             messages: Cell::default(),
             bytes: Cell::default(),
         };
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let sender = match is_outside(number) {
+            true => OUTSIDE,
+            false => NEXT.fetch_add(1, Ordering::Relaxed) % SENDERS_MAX,
+        };
         Self {
             counting: Arc::clone(counting),
-            reader: if is_outside(reader) { OUTSIDE } else { reader },
+            sender,
             slots: Box::new(std::array::from_fn(empty)),
             others: RefCell::default(),
         }
@@ -150,7 +160,10 @@ struct Member {
 
 #[derive(Default)]
 struct State {
+    /// By their numbers as senders.
     members: BTreeMap<u32, Member>,
+    /// The numbers as senders, by the numbers in the network.
+    senders: BTreeMap<u32, u32>,
     /// What went from a process (the first number) to another.
     sent: BTreeMap<(u32, u32), Sent>,
 }
@@ -160,13 +173,21 @@ struct State {
 pub(crate) struct Counting(Mutex<State>);
 
 impl Counting {
-    pub(crate) fn began(&self, number: u32, rank: Rank, name: &str, at: Processor) {
+    /// Adds the process `number` of the network.
+    pub(crate) fn began(&self, tally: &Tally, number: u32, rank: Rank, name: &str, at: Processor) {
         let member = Member {
             rank,
             name: name.to_owned(),
             at: Some(at),
         };
-        locked(&self.0).members.insert(number, member);
+        let mut state = locked(&self.0);
+        state.members.insert(tally.sender, member);
+        state.senders.insert(number, tally.sender);
+    }
+
+    /// Returns the number as a sender of the process `number` of the network.
+    pub(crate) fn sender_of(&self, number: u32) -> Option<u32> {
+        locked(&self.0).senders.get(&number).copied()
     }
 
     fn add(&self, tally: &Tally) {
@@ -175,7 +196,7 @@ impl Counting {
             if sent.messages > 0 {
                 state
                     .sent
-                    .entry((sender, tally.reader))
+                    .entry((sender, tally.sender))
                     .or_default()
                     .add(sent);
             }

@@ -252,12 +252,8 @@ pub(crate) fn run_process<P: Place, R>(
     carrier: Option<&dyn Carrier>,
 ) -> R {
     let process = Process::new(place, name, shared, carrier);
-    let number = process.number();
-    shared.waits.began(number);
-    if let Some(counting) = &shared.counting {
-        let rank = rank.unwrap_or_else(|| Rank::of_started(number));
-        counting.began(number, rank, name, place.processor());
-    }
+    shared.waits.began(process.number());
+    process.began(rank, name);
     let _ending = Ending(&process);
     body(&process)
 }

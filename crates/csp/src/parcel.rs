@@ -2,8 +2,6 @@
 
 use std::num::NonZeroU32;
 
-use crate::numbers::is_outside;
-
 /// An item, and the number under which the transport finds its bytes.
 pub(crate) struct Parcel<T> {
     pub item: T,
@@ -11,22 +9,25 @@ pub(crate) struct Parcel<T> {
 }
 
 /// The number under which the transport finds the bytes of an item. An item without such bytes has
-/// the number 0, or the number of the process that wrote it plus [`SENDERS`] if the network
+/// the number 0, or the number of its sender plus [`SENDERS`] if the network
 /// [counts](crate::counting). The field is the number plus one, so that an `Option` of a parcel
 /// needs no more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 
-/// The numbers of processes begin here, above the numbers of the transport.
+/// The numbers of senders begin here, above the numbers of the transport.
 const SENDERS: u32 = 1 << 31;
 
+/// The number of numbers of senders.
+pub(crate) const SENDERS_MAX: u32 = (1 << 31) - 1;
+
 impl Origin {
-    /// Makes the origin of an item of the process `number`, without bytes in the transport. An
-    /// outside thread has a larger number than processes, and its items have the default.
-    pub(crate) fn of_sender(number: u32) -> Self {
-        match is_outside(number) {
-            true => Self::default(),
-            false => Self::new(SENDERS + number),
+    /// Makes the origin of an item of a sender, without bytes in the transport. Outside threads have
+    /// a larger number, and their items have the default.
+    pub(crate) fn of_sender(sender: u32) -> Self {
+        match sender < SENDERS_MAX {
+            true => Self::new(SENDERS + sender),
+            false => Self::default(),
         }
     }
 
@@ -35,7 +36,7 @@ impl Origin {
         (1..SENDERS).contains(&self.number())
     }
 
-    /// Returns the number of the process that wrote the item, if the origin has it.
+    /// Returns the number of the item's sender, if the origin has it.
     pub(crate) fn sender(self) -> Option<u32> {
         self.number().checked_sub(SENDERS)
     }

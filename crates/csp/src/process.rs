@@ -11,7 +11,7 @@ use std::thread::panicking;
 
 use cellworks_machine::{SpeId, Time};
 
-use crate::counting::{OUTSIDE, Tally};
+use crate::counting::{OUTSIDE, Rank, Tally};
 use crate::held;
 use crate::item::Item;
 use crate::link::Link;
@@ -141,13 +141,14 @@ impl<'a, P: Place> Process<'a, P> {
             carrier.begin(number);
         }
         let counting = shared.counting.as_ref();
-        let (manner, origin) = match (carrier, counting.is_some()) {
+        let tally = counting.map(|counting| Rc::new(Tally::of(number, counting)));
+        let (manner, origin) = match (carrier, &tally) {
             (Some(_), _) => (Manner::Carried, Origin::default()),
-            (None, true) => (Manner::Counted, Origin::of_sender(number)),
-            (None, false) => (Manner::Plain, Origin::default()),
+            (None, Some(tally)) => (Manner::Counted, Origin::of_sender(tally.sender)),
+            (None, None) => (Manner::Plain, Origin::default()),
         };
         let changing = Changing {
-            tally: counting.map(|counting| Rc::new(Tally::of(number, counting))),
+            tally,
             ..Changing::default()
         };
         Self {
@@ -556,6 +557,17 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    /// Adds this process to what the network counts, if it counts.
+    pub(crate) fn began(&self, rank: Option<Rank>, name: &str) {
+        if let (Some(tally), Some(counting)) =
+            (&self.changing.tally, &self.identity.shared.counting)
+        {
+            let number = self.number();
+            let rank = rank.unwrap_or_else(|| Rank::of_started(number));
+            counting.began(tally, number, rank, name, self.place.processor());
+        }
+    }
+
     /// Returns the messages and bytes that this process has read, if the network counts.
     pub(crate) fn received(&self) -> Option<(u64, u64)> {
         self.changing.tally.as_deref().map(Tally::sum)
@@ -565,7 +577,9 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(never)]
     fn sender_by(&self, origin: Origin) -> u32 {
         let exchange = self.identity.shared.exchange.get();
-        let sender = exchange.and_then(|it| sync::locked(&it.items).sender_of(origin));
+        let number = exchange.and_then(|it| sync::locked(&it.items).sender_of(origin));
+        let counting = self.identity.shared.counting.as_ref();
+        let sender = counting.and_then(|counting| counting.sender_of(number?));
         sender.unwrap_or(OUTSIDE)
     }
 
@@ -575,8 +589,8 @@ impl<'a, P: Place> Process<'a, P> {
             return self.origin;
         };
         let origin = carrier.pack(self.asker(), link, item.bytes());
-        match self.changing.tally {
-            Some(_) if !origin.has_bytes() => Origin::of_sender(self.number()),
+        match &self.changing.tally {
+            Some(tally) if !origin.has_bytes() => Origin::of_sender(tally.sender),
             _ => origin,
         }
     }

@@ -263,6 +263,38 @@ fn items_that_no_process_has_read_are_not_counted<M: Machine>(machine: &M) {
     assert_eq!(sent(&counted.flows()), [from_to("writer", "reader", 2, 4)]);
 }
 
+/// The places of a ring buffer keep the sender of an item, and a network that does not count leaves
+/// them as they are.
+fn items_of_earlier_networks_come_from_outside<M: Machine>(machine: &M) {
+    let (mut writer, mut reader) = Channel::new().buffered(1).one_to_one::<u32>();
+    let (to, from) = (&mut writer, &mut reader);
+    let mut first = network(machine);
+    first.process("writer", spe(0), move |process| Ok(to.write(process, 1)?));
+    first.process("reader", spe(1), move |process| {
+        assert_eq!(from.read(process)?, 1);
+        Ok(())
+    });
+    let counted = first.count_volumes();
+    first.run().unwrap();
+    assert_eq!(sent(&counted.flows()), [from_to("writer", "reader", 1, 4)]);
+
+    let to = &mut writer;
+    let mut plain = network(machine);
+    plain.process("plain", spe(0), move |process| Ok(to.write(process, 2)?));
+    plain.run().unwrap();
+
+    let from = &mut reader;
+    let mut last = network(machine);
+    last.process("silent", spe(0), |_| Ok(()));
+    last.process("reader", spe(1), move |process| {
+        assert_eq!(from.read(process)?, 2);
+        Ok(())
+    });
+    let counted = last.count_volumes();
+    last.run().unwrap();
+    assert_eq!(sent(&counted.flows()), [from_to("outside", "reader", 1, 4)]);
+}
+
 fn a_network_that_fails_has_counted<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
     let mut network = network(machine);
@@ -526,6 +558,7 @@ crate::on_every_machine![
     an_end_that_moves_on_leaves_its_items_to_their_writer,
     items_that_no_process_has_read_are_not_counted,
     a_network_that_fails_has_counted,
+    items_of_earlier_networks_come_from_outside,
     a_group_is_one_task_and_keeps_its_processes_apart,
     a_placement_moves_processes,
     a_placement_of_another_number_of_units_is_refused,
