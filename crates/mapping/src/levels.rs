@@ -100,7 +100,7 @@ impl Machine {
 
     /// Returns the node of a place, the number of its CPU in the node, and the number of the CPU's
     /// core in the node, if the machine has cores. All numbers are from 0. Returns `None` if no
-    /// level is named, so that the places may be anything.
+    /// level is named, so that the places may be anything, and for a place beyond the machine.
     pub fn cpu(&self, place: Place) -> Option<(usize, usize, Option<usize>)> {
         let is_named = self.levels.iter().any(|level| !level.name.is_empty());
         let inside = self.node().map_or(0, |node| node + 1);
@@ -110,7 +110,7 @@ impl Machine {
         let mut names = self.levels.iter();
         let core = names.position(|level| level.name == "core");
         let core = core.map(|core| cpu / places(&self.levels[core + 1..]));
-        is_named.then_some((node, cpu, core))
+        (is_named && place.0 < places(&self.levels)).then_some((node, cpu, core))
     }
 
     fn node(&self) -> Option<usize> {
@@ -292,10 +292,13 @@ fn machine(
         }
         None => {}
     }
-    Ok(Machine {
+    let machine = Machine {
         levels,
         is_in_nanoseconds: told(true),
-    })
+    };
+    // So that the number of places is within limits.
+    machine.costs().map_err(|error| error.to_string())?;
+    Ok(machine)
 }
 
 /// Gives the levels their full names, and checks their order.

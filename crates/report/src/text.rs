@@ -484,8 +484,8 @@ pub(crate) fn still_trusted(report: &Report) -> Option<String> {
     (!report.envelope.trust.trustworthy && sound > 0 && sound < all).then(|| {
         format!(
             "{sound} of {all} measurements and matrices: those without a word in the column `doubt`, or after \
-             `Doubt:`. `cellworks compare` and `cellworks export` leave \
-             out what is disturbed or unsteady."
+             `Doubt:`. `cellworks compare` and `cellworks export` leave out \
+             what is disturbed or unsteady, and also what is uncertain if most of the run is."
         )
     })
 }

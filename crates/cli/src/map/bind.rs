@@ -73,10 +73,12 @@ pub(crate) fn run(arguments: &BindArgs) -> Result<(), Failure> {
         ));
     }
     let Some(tool) = arguments.tool else {
-        let lines = commands(&job, file).into_iter().map(|command| {
-            let ToolCommand { tool, words, note } = command;
-            format!("# {tool}: {note}\n{words}\n")
-        });
+        let lines = commands(&job, file, arguments.nodes.is_some())
+            .into_iter()
+            .map(|command| {
+                let ToolCommand { tool, words, note } = command;
+                format!("# {tool}: {note}\n{words}\n")
+            });
         return print(&lines.collect::<Vec<_>>().join("\n"));
     };
     if job.nodes().iter().any(|node| is_numbered(node)) {
@@ -128,12 +130,14 @@ fn drop_in(
 
 /// Returns the commands that apply a placement, each with what it gives and when it does not. `file`
 /// is the placement, as the commands name it.
-pub(super) fn commands(job: &JobBinding, file: &Path) -> Vec<ToolCommand> {
+/// `are_named` says that the user has given the nodes other names than the file.
+pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<ToolCommand> {
     let file = quoted(&file.display().to_string());
     let tasks = job.tasks().len();
     let names = match job.nodes().iter().any(|node| is_numbered(node)) {
-        true => " --nodes NAMES",
-        false => "",
+        _ if are_named => format!(" --nodes {}", job.nodes().join(",")),
+        true => " --nodes NAMES".to_owned(),
+        false => String::new(),
     };
     let bind = format!("cellworks map bind {file}{names} --for");
     let exec = format!("cellworks map exec {file}{names} -- COMMAND");

@@ -36,6 +36,9 @@ pub(crate) struct HwlocArgs {
     pub cpus_of_rows: Option<CpusOfRows>,
 }
 
+/// The largest number of places. hwloc's matrix has a number for each pair of them.
+const PLACES_MAX: usize = 4_096;
+
 pub(crate) fn run(arguments: &HwlocArgs) -> Result<(), Failure> {
     let file = &arguments.costs;
     let wrong = |why: &str| Failure::Usage(format!("{}: {why}", file.display()));
@@ -43,7 +46,20 @@ pub(crate) fn run(arguments: &HwlocArgs) -> Result<(), Failure> {
     if let Some(rows) = &arguments.cpus_of_rows {
         places = places.with_cpus_of_rows(rows)?;
     }
-    let Places { costs, cpus, .. } = places;
+    let Places {
+        costs, cpus, unit, ..
+    } = places;
+    if unit.is_none() {
+        return Err(wrong(
+            "its costs have no unit, and hwloc's XML has picoseconds; give each cost one, such as 60ns",
+        ));
+    }
+    if costs.places() > PLACES_MAX {
+        return Err(wrong(&format!(
+            "it has {} places, and hwloc's matrix has a number for each pair of them: {PLACES_MAX} places are allowed",
+            costs.places()
+        )));
+    }
     let cpus = cpus.and_then(|cpus| cpus.on_one()).ok_or_else(|| {
         wrong("its places are no CPUs of a computer, and hwloc describes nothing else; measure this computer")
     })?;

@@ -201,16 +201,17 @@ fn rank_in(name: &str) -> Result<usize, Failure> {
 /// Returns the number of tasks on the computer with the given number, from a list such as `2(x3),1`:
 /// two tasks on each of three computers, and one on a fourth.
 fn tasks_of_slurm(list: &str, computer: usize) -> Option<usize> {
-    let mut first = 0;
+    let mut first = 0_usize;
     for part in list.split(',') {
         let (tasks, computers) = match part.split_once("(x") {
             Some((tasks, computers)) => (tasks, computers.strip_suffix(')')?.parse().ok()?),
             None => (part, 1),
         };
-        if (first..first + computers).contains(&computer) {
+        let next = first.saturating_add(computers);
+        if (first..next).contains(&computer) {
             return tasks.parse().ok();
         }
-        first += computers;
+        first = next;
     }
     None
 }

@@ -81,7 +81,8 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 /// The cost of two tasks is the volume that they send to each other, times the cost of a unit
 /// between their places. Both directions are added up, and with latencies the sum is in ns: two
 /// tasks that send 1 to each other, at places 154 ns apart, cost 308. If there are at most 10!
-/// (3,628,800) placements, all are evaluated, however long that takes. If there are more, the
+/// (3,628,800) placements, and no machine of levels with more than 256 places, all are evaluated,
+/// however long that takes. If there are more, the
 /// search improves placements until the time is over, or until one costs no more than a proven
 /// bound. With the same seed the search takes the same steps, but the number of steps within --time
 /// depends on the computer.
@@ -592,7 +593,7 @@ impl Solving {
         let tasks = self.cpus_of_tasks(best).into_iter();
         let tasks = tasks.map(|task| (task.node, task.cpu)).collect();
         let job = JobBinding::new(cpus.nodes.clone(), tasks);
-        commands(&job, Path::new("placement.json"))
+        commands(&job, Path::new("placement.json"), false)
     }
 
     /// Returns a trial of a placement, without times.

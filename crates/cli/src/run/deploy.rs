@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::map;
+use crate::output::{Format, ResultFiles};
 use crate::output_file::OutputFile;
 
 /// Flags of programs that are networks of processes.
@@ -31,6 +32,28 @@ impl NetworkArgs {
     pub fn first_given(&self) -> Option<&'static str> {
         let volumes = self.volumes.as_ref().map(|_| "--volumes");
         volumes.or(self.placement.as_ref().map(|_| "--placement"))
+    }
+
+    /// Opens the file for the volumes before the run, so that a run is not lost to a wrong name.
+    pub fn volumes_file(
+        &self,
+        files: &ResultFiles,
+        format: Format,
+    ) -> Result<Option<OutputFile>, Failure> {
+        let placement = self.placement.as_deref().map(Path::new);
+        placement.map_or(Ok(()), |input| files.refuse_to_replace(input))?;
+        let Some(path) = &self.volumes else {
+            return Ok(None);
+        };
+        let file = OutputFile::open("--volumes", path)?;
+        files.refuse(&file)?;
+        placement.map_or(Ok(()), |input| file.refuse_to_replace(input))?;
+        if file.is_standard_output() && !matches!(format, Format::Table) {
+            return Err(
+                file.refused(&"the result is printed there; name a file, or leave --format out")
+            );
+        }
+        Ok(Some(file))
     }
 
     /// Returns the SPE of each task, as the number of a place.
@@ -82,15 +105,15 @@ pub(super) fn deployment(
 }
 
 /// Writes the graph of a run that has ended.
-pub(super) fn write(path: &Path, flows: &Flows) -> Result<(), String> {
-    let written = OutputFile::open("--volumes", path).and_then(|mut file| {
-        let written = write!(file, "{flows}");
-        written.map_err(|error| file.failed(&error))?;
-        file.complete()
-    });
+pub(super) fn write(mut file: OutputFile, flows: &Flows) -> Result<(), String> {
+    let name = file.to_string();
+    let written = match write!(file, "{flows}") {
+        Ok(()) => file.complete(),
+        Err(error) => Err(file.failed(&error)),
+    };
     match written {
         Ok(()) | Err(Failure::ClosedPipe) => Ok(()),
         Err(Failure::Usage(message) | Failure::Run(message)) => Err(message),
-        Err(_) => Err(format!("--volumes: {} was not written", path.display())),
+        Err(_) => Err(format!("--volumes: {name} was not written")),
     }
 }

@@ -8,7 +8,7 @@ mod list;
 mod pictures;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cellworks_apps::{Deployment, NetworkError, ParameterError, Picture, ProgramError};
 use cellworks_machine::Topology;
@@ -23,6 +23,7 @@ pub(crate) use list::sizes;
 use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Job, on_machine};
+use crate::output_file::OutputFile;
 use crate::session::{End, Session};
 use crate::simulated::Sample;
 use crate::surroundings::check_address_space;
@@ -55,6 +56,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let files = common.output.files()?;
     files.refuse_to_replace_any([&asked.sweep.results])?;
     let places = asked.network.places()?;
+    let volumes = asked.network.volumes_file(&files, common.output.format)?;
     let pictures = asked
         .drawing
         .png
@@ -67,6 +69,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         common,
         programs,
         places,
+        volumes: Arc::new(Mutex::new(volumes)),
         pictures,
     };
     on_machine(common, files, &runs)
@@ -116,6 +119,8 @@ struct Runs<'a> {
     programs: Vec<Choice>,
     /// The SPE of each task of the only program, if `--placement` was given.
     places: Option<Vec<usize>>,
+    /// The file for what the processes send to each other, until it is written.
+    volumes: Arc<Mutex<Option<OutputFile>>>,
     /// The files for the pictures of a single program that draws.
     pictures: Option<Pictures>,
 }
@@ -124,7 +129,7 @@ struct Plan {
     kind: Kind,
     programs: Vec<Choice>,
     deployment: Option<Deployment>,
-    volumes: Option<PathBuf>,
+    volumes: Arc<Mutex<Option<OutputFile>>>,
     pictures: Option<Pictures>,
 }
 
@@ -140,7 +145,7 @@ impl Job for Runs<'_> {
                 let network = &self.asked.network;
                 Ok(Plan {
                     deployment: deployment(network, self.places.as_deref(), topology)?,
-                    volumes: network.volumes.clone(),
+                    volumes: Arc::clone(&self.volumes),
                     kind: self.kind,
                     programs: self.programs.clone(),
                     pictures: self.pictures.clone(),
@@ -241,8 +246,9 @@ fn run_all(
         match result {
             Ok(quantities) => {
                 let flows = deployment.as_ref().and_then(|it| it.flows.as_ref());
-                if let (Some(path), Some(flows)) = (&volumes, flows)
-                    && let Err(message) = deploy::write(path, flows)
+                if let Some(flows) = flows
+                    && let Some(file) = volumes.lock().expect("no panic holds it").take()
+                    && let Err(message) = deploy::write(file, flows)
                 {
                     return End::Failed(message);
                 }

@@ -1812,3 +1812,51 @@ fn files_of_the_ranks_of_open_mpi_are_named_as_a_shell_does() {
          monitoring have written can be several, such as NAME.0.prof and NAME.1.prof\n"
     ));
 }
+
+#[test]
+fn a_search_on_levels_ends_if_nothing_can_be_exchanged() {
+    let tasks = (0..299).map(|task| format!("{task}={task}"));
+    let all_but_one = tasks.collect::<Vec<_>>().join(",");
+    let all = format!("{all_but_one},299=299");
+    for (fixed, last) in [(&all_but_one, 299), (&all, 299)] {
+        let ring = [
+            "--pattern",
+            "ring",
+            "--costs",
+            "node:15@1000 core:20@10",
+            "--fix",
+            fixed,
+            "--time",
+            "60",
+            "--format",
+            "json",
+        ];
+        let report = solve(&ring).json();
+        assert_eq!(list(&report, "placement").last(), Some(&json!(last)));
+    }
+}
+
+#[test]
+fn hwloc_takes_latencies_of_a_few_thousand_cpus() {
+    let hwloc = |costs: &str| Run::of(cellworks().args(["map", "hwloc", costs]));
+    assert!(
+        hwloc("package:2@10ns core:4@5ns")
+            .out
+            .contains("OneWayLatencyInPicoseconds")
+    );
+    hwloc("package:2@10 core:4@5").refused(
+        "error: package:2@10 core:4@5: its costs have no unit, and hwloc's XML has picoseconds; give each cost one, \
+         such as 60ns\n",
+    );
+    hwloc("core:100000@1ns").refused(
+        "error: core:100000@1ns: it has 100000 places, and hwloc's matrix has a number for each pair of them: 4096 places \
+         are allowed\n",
+    );
+}
+
+#[test]
+fn the_network_has_one_cost() {
+    let ring = ["--pattern", "ring", "--costs", "core:2@1ns", "--nodes", "2"];
+    solve(&[&ring[..], &["--network", "1us core:4@2ns"]].concat())
+        .refused("error: --network: 1us core:4@2ns is not one cost; write one, such as 1.8us\n");
+}

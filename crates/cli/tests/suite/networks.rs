@@ -398,3 +398,42 @@ fn placements_and_volumes_that_cannot_be_are_refused() {
         "unexpected argument '--volumes'",
     );
 }
+
+#[test]
+fn a_file_for_volumes_that_cannot_be_is_refused_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let placement = folder.path().join("placement.json");
+    fs::write(&placement, "{}").unwrap();
+    let placement = placement.to_str().unwrap();
+    let run = |flags: &[&str]| {
+        let ring = [
+            "run",
+            "commstime",
+            "--machine",
+            "ps3",
+            "--spes",
+            "4",
+            "--rounds",
+            "2",
+            "--quiet",
+        ];
+        Run::of(cellworks().args(ring).args(flags))
+    };
+    let missing = run(&["--volumes", "no/such/folder/graph.txt"]);
+    assert_eq!((missing.code, missing.out.as_str()), (Some(2), ""));
+    assert!(missing.err.contains("--volumes"), "{}", missing.err);
+    for flags in [
+        &["--volumes", "-", "--format", "json"][..],
+        &["--volumes", placement, "--placement", placement],
+        &["--html", placement, "--volumes", placement],
+    ] {
+        let refused = run(flags);
+        assert_eq!(
+            (refused.code, refused.out.as_str()),
+            (Some(2), ""),
+            "{flags:?}: {}",
+            refused.err
+        );
+    }
+    assert_eq!(fs::read_to_string(placement).unwrap(), "{}");
+}

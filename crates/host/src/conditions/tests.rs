@@ -734,7 +734,7 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
     assert_eq!(lacks("2,5"), "2,5");
     assert_eq!(lacks("1-2"), "2");
     // The numbers of lxcfs are correct if the container has the first CPUs, or all CPUs.
-    assert_eq!(lacks("0-1"), "Err(TooShort)");
+    assert_eq!(lacks("0-1"), "Err(less than 100 ms were watched)");
 }
 
 #[test]

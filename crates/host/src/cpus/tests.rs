@@ -76,7 +76,7 @@ fn one_cpu_is_one_of_everything() {
             left_out: vec![],
             quota: None,
             last_level_cache_bytes: None,
-            cache_levels: None,
+            cache_levels: Some(2),
             memory_nodes: vec![node],
             model_name: Some("QEMU Virtual CPU version 2.5+".to_owned()),
             notes: vec![],

@@ -22,9 +22,11 @@ pub(super) fn is_market(text: &str) -> bool {
 fn rows(text: &str) -> Vec<Row<'_>> {
     let lines = (1..).zip(text.lines());
     let lines = lines.map(|(line, text)| (line, text.split(['#', '%']).next().unwrap_or_default()));
-    let lines = lines.filter(|(_, text)| !text.trim().is_empty());
-    let separator = [',', ';'].into_iter().find(|sign| text.contains(*sign));
+    let lines: Vec<_> = lines.filter(|(_, text)| !text.trim().is_empty()).collect();
+    let has = |sign: &char| lines.iter().any(|(_, text)| text.contains(*sign));
+    let separator = [',', ';'].into_iter().find(has);
     lines
+        .into_iter()
         .map(|(line, text)| {
             let words = match separator {
                 Some(separator) => text.split(separator).map(str::trim).collect(),

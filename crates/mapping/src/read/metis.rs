@@ -61,7 +61,7 @@ fn header(text: &str) -> Option<Header> {
         line,
         vertices,
         edges,
-        before: sizes + weighted * weights,
+        before: sizes.saturating_add(weighted * weights),
         has_weights: has_weights == 1,
     })
 }

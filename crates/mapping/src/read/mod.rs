@@ -91,6 +91,14 @@ pub fn volumes(file: impl AsRef<Path>) -> Result<Tasks, ReadError> {
         Err(error) => return Err(error),
     };
     if monitored::is_monitored(&text) {
+        if monitored::run_of(file).is_none() {
+            return Err(ReadError::Content {
+                file: file.to_path_buf(),
+                rule: "it is the file of one rank of Open MPI's monitoring, and its name does not say of which: name it \
+                       NAME.RANK.prof, beside the files of the other ranks"
+                    .to_owned(),
+            });
+        }
         return monitored(file, Counted::Crossed);
     }
     kind::tasks(&text, file.extension().and_then(|ending| ending.to_str()))

@@ -169,7 +169,8 @@ fn split(file: &str) -> Option<(&str, &str)> {
 
 fn rank_of(file: &Path) -> Option<usize> {
     let (_, rank) = split(file.file_name()?.to_str()?)?;
-    rank.parse().ok()
+    let rank: u32 = rank.parse().ok()?;
+    Some(rank as usize)
 }
 
 /// Returns the folder and the name of the run of which a file is, if it has the name of a rank.
@@ -211,7 +212,9 @@ fn files(name: &Path) -> Result<BTreeMap<usize, PathBuf>, ReadError> {
         let Some((begin, rank)) = file.to_str().and_then(split) else {
             continue;
         };
-        let Ok(rank) = rank.parse() else { continue };
+        let Ok(rank) = rank.parse::<u32>().map(|rank| rank as usize) else {
+            continue;
+        };
         if prefix.is_some_and(|prefix| prefix != begin) {
             continue;
         }

@@ -10,6 +10,8 @@
 //! 1 9 1
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::tasks::Tasks;
 use super::text::{TextError, Words, count, shown};
 use crate::costs::Costs;
@@ -163,8 +165,8 @@ pub(super) fn check_directions(
             let rule = format!(
                 "the edge from vertex {} to vertex {} is not in the line of the second one, or with another weight: an \
                  edge stands in the lines of both of its vertices",
-                from.0 + first,
-                to.0 + first
+                from.0.saturating_add(first),
+                to.0.saturating_add(first)
             );
             return Err(TextError::at(line, rule));
         }
@@ -192,7 +194,8 @@ pub(super) fn target(text: &str) -> Result<Costs, TextError> {
     }
     match name {
         "tleaf" => {
-            let one_line: Vec<&str> = text.split_whitespace().collect();
+            let mut one_line: Vec<&str> = text.split_whitespace().collect();
+            one_line[0] = name;
             let machine: Result<Machine, _> = one_line.join(" ").parse();
             let machine = machine.map_err(|error| TextError::at(line, error.to_string()))?;
             Ok(machine.costs()?)
@@ -319,22 +322,28 @@ fn deco(words: &mut Words<'_>) -> Result<Costs, TextError> {
     })?)
 }
 
-/// Returns true if a text has a number in its first line, and two whole numbers in as many lines.
+/// Returns true if a text has a number in its first line, and in as many lines a vertex, each once and
+/// numbered from 0 or 1, and a whole number.
 pub(super) fn is_mapping(text: &str) -> bool {
     let mut lines = text.trim_end().lines();
     let tasks = lines
         .next()
         .and_then(|first| first.trim().parse::<usize>().ok());
-    let is_pair = |line: &str| {
+    let vertex = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        words.len() == 2 && words.iter().all(|word| word.parse::<i64>().is_ok())
+        let [vertex, place] = words[..] else {
+            return None;
+        };
+        place.parse::<i64>().ok().and(vertex.parse::<usize>().ok())
     };
-    let mut count = 0;
-    let all = lines.all(|line| {
-        count += 1;
-        is_pair(line)
-    });
-    all && count > 0 && tasks == Some(count)
+    let vertices: Option<BTreeSet<usize>> = lines.by_ref().map(vertex).collect();
+    let count = text.trim_end().lines().count().saturating_sub(1);
+    count > 0
+        && vertices.is_some_and(|vertices| {
+            let first = vertices.first().copied().unwrap_or(usize::MAX);
+            let is_numbered = first <= 1 && vertices.last() == Some(&(first + count - 1));
+            is_numbered && vertices.len() == count && tasks == Some(count)
+        })
 }
 
 /// Parses a mapping: the number of tasks, and in the line of each task its number and its place.

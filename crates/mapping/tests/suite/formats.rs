@@ -926,3 +926,24 @@ fn what_open_mpi_counts_is_read() {
         "{missing}"
     );
 }
+
+#[test]
+fn a_matrix_of_two_tasks_may_have_its_size_and_commas_in_comments() {
+    let read = |text: &str| {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("volumes.txt");
+        fs::write(&file, text).unwrap();
+        let tasks = read::volumes(&file).unwrap();
+        tasks
+            .volumes
+            .pairs()
+            .map(|(from, to, volume)| (from.0, to.0, volume))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(read("2\n0 5\n6 0\n"), [(0, 1, 5.0), (1, 0, 6.0)]);
+    let rows = "# volumes, in bytes\n0 1 0 0\n0 0 2 0\n0 0 0 3\n4 0 0 0\n";
+    assert_eq!(
+        read(rows),
+        [(0, 1, 1.0), (1, 2, 2.0), (2, 3, 3.0), (3, 0, 4.0)]
+    );
+}

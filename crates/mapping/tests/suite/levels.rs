@@ -158,12 +158,8 @@ fn lines_that_describe_no_machine() {
         let refused = refused(line);
         assert!(refused.contains(message), "{line}: {refused}");
     }
-    let large = machine("node:100000 core:1000")
-        .costs()
-        .unwrap_err()
-        .to_string();
     assert_eq!(
-        large,
+        refused("node:100000 core:1000"),
         "the level `node` has 100000 parts of 1000 places: a level has 1 or more, and a machine at most 2^24 places"
     );
 }
@@ -342,4 +338,29 @@ fn bounds_of_patterns_are_reached() {
     reached("4@10 4@1", Pattern::AllToAll, 16.0 * (12.0 * 10.0 + 3.0));
     reached("4@10 4@1", Pattern::Stencil, 2.0 * (8.0 * 10.0 + 16.0));
     reached("8@10 8@1", Pattern::Stencil3d, 2.0 * (48.0 * 10.0 + 96.0));
+}
+
+#[test]
+fn the_first_descent_counts_even_if_the_limit_ends_in_it() {
+    let costs = machine("rack:3@100 node:5@10 core:18@1").costs().unwrap();
+    let volumes = Pattern::Stencil.volumes(270).unwrap();
+    let problem = Problem::builder(volumes, costs).build().unwrap();
+    // The search for the worst placement begins with one by chance.
+    let [start, after] = [0, 20].map(|exchanges| {
+        let search = Search::new(Limit::Iterations(exchanges));
+        let worst = search
+            .worst(&problem, || ControlFlow::Continue(()))
+            .unwrap();
+        assert_eq!(worst.cost, problem.cost(&worst.placement));
+        worst.cost
+    });
+    assert!(after > start, "{after} after {start}");
+}
+
+#[test]
+fn places_beyond_a_machine_and_machines_beyond_all_computers() {
+    let machine: Machine = "node:2 core:4".parse().unwrap();
+    assert_eq!(machine.cpu(Place(7)), Some((1, 3, Some(3))));
+    assert_eq!(machine.cpu(Place(8)), None);
+    assert!("4294967296 4294967296".parse::<Machine>().is_err());
 }

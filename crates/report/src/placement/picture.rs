@@ -80,14 +80,14 @@ pub(crate) fn draw(picture: &PlacementPicture) -> Option<Markup> {
         above: false,
     };
     let most = all().map(|line| line.volume).fold(0.0, f64::max);
-    if most == 0.0 {
-        return None;
-    }
     let places = picture.places.len();
     if places > DRAWN_MAX {
         return Some(html! {
             p { (places) " places are not drawn: more than " (DRAWN_MAX) " do not fit beside each other." }
         });
+    }
+    if most == 0.0 {
+        return None;
     }
     Some(html! {
         p {

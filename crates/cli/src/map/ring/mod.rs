@@ -25,6 +25,7 @@ use crate::args::{
 };
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
+use crate::message::warn;
 use crate::output::{Printed, ResultFiles};
 use crate::run::sizes;
 use crate::session::{End, Session, SessionOptions, Steps};
@@ -347,6 +348,11 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
     let graph = arguments.graph.as_deref().map(read::volumes).transpose();
     let graph = graph.map_err(|error| Failure::Usage(error.to_string()))?;
+    if let (Some(tasks), Some(file)) = (&graph, &arguments.graph) {
+        for note in &tasks.notes {
+            warn(&format!("{}: {note}", file.display()));
+        }
+    }
     let graph = graph.map(|tasks| tasks.volumes);
     let asked = arguments.tasks.or(graph.as_ref().map(Volumes::tasks));
     let spes = arguments.spes.or(asked).unwrap_or_else(one_cell);

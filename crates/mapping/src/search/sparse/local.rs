@@ -16,6 +16,9 @@ const CLOSE: usize = 16;
 /// Only the slots close to this number of communicating items are tried.
 const PARTNERS: usize = 12;
 
+/// After this number of visited edges, a search for exchanges looks at the limit of the run.
+const STEPS: usize = 100_000;
+
 /// Improves an assignment until the run ends, as [`local`](crate::search::local) does.
 pub(super) fn search(
     sparse: &Sparse,
@@ -24,6 +27,10 @@ pub(super) fn search(
     random: &mut Rng,
     run: &mut Run<'_>,
 ) {
+    if sparse.items == 0 || sparse.slots < 2 {
+        // Nothing can be exchanged.
+        return;
+    }
     let mut item_at = vec![NOBODY; sparse.places.len()];
     for (item, slot) in slot_of.iter().enumerate() {
         item_at[*slot as usize] = item as u32;
@@ -37,6 +44,7 @@ pub(super) fn search(
         close: close(sparse),
         exchanged: Vec::new(),
         waiting: VecDeque::new(),
+        steps: 0,
         run,
     };
     let talking: Vec<usize> = (0..sparse.items)
@@ -45,9 +53,9 @@ pub(super) fn search(
     for item in &talking {
         local.wait(*item);
     }
+    let mut offered = cost;
     local.descend();
     local.exchanged.clear();
-    let mut offered = local.cost;
     local.offer(&mut offered);
     while !local.run.stopped() && !talking.is_empty() {
         let before = local.cost;
@@ -117,6 +125,8 @@ struct Local<'a, 'b> {
     /// The items whose exchanges have to be tried, and whether an item is one of them.
     waiting: VecDeque<u32>,
     waits: Vec<bool>,
+    /// The edges that were visited since the last look at the limit.
+    steps: usize,
     run: &'a mut Run<'b>,
 }
 
@@ -224,12 +234,17 @@ impl Local<'_, '_> {
                 for index in self.close_to(self.slot_of[partner] as usize) {
                     let slot = self.close[index] as usize;
                     if slot != here {
+                        self.steps += 1 + self.sparse.graph.edges(item).len();
                         let delta = self.delta(item, slot);
                         if delta < best.0 {
                             best = (delta, slot);
                         }
                     }
                 }
+            }
+            if self.steps >= STEPS {
+                self.steps = 0;
+                self.run.look();
             }
             if self.cost + best.0 < self.run.better_than(self.cost) {
                 self.exchange(item, best.1);
