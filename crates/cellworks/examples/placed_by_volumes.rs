@@ -2,8 +2,8 @@
 //! other, and runs again: on the 32 CPUs of a Threadripper 1950X, which is simulated
 //! from the latencies that Nicolas Viennot published with core-to-core-latency.
 //!
-//! `cellworks run PROGRAM --volumes FILE` and `--placement FILE` do the same for the programs of the
-//! command: see docs/mapping.md.
+//! `cellworks run PROGRAM --volumes FILE` and `--placement FILE` do the same for the programs of
+//! the command: see docs/mapping.md.
 
 use std::error::Error;
 use std::ops::ControlFlow;

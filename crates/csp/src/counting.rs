@@ -4,14 +4,15 @@
 //!   the item in its parcel has the sender's number of the process that writes it (its origin)
 //!   the process that reads it adds the item to its own tally        no lock, no shared cache line
 //!   at the end of the process, the tally goes to the network's counting
+//!   (the process of a gate ends when it is dropped, which may be after the run)
 //! ```
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cellworks_machine::{Flow, Flows, Party, Processor};
+use cellworks_machine::{Flow, Flows, Party, Processor, SpeId};
 
 use crate::numbers::is_outside;
 use crate::parcel::SENDERS_MAX;
@@ -126,7 +127,11 @@ impl Drop for Tally {
     }
 }
 
-/// The place of a process in the order of [`Flows`]: its unit, and its index in the unit.
+/// The name of the party that stands for a unit in which no process has begun.
+const NO_PROCESS: &str = "no process";
+
+/// The place of a process in the order of [`Flows`]: its unit, and its index in the unit. The unit
+/// of an added process is the number of the call that added it. Larger numbers are no units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     pub unit: u32,
@@ -162,6 +167,9 @@ struct Member {
 struct State {
     /// By their numbers as senders.
     members: BTreeMap<u32, Member>,
+    /// The SPE of each unit. `None` in an [`OpenNetwork`](crate::OpenNetwork), where each process
+    /// is a unit.
+    units: Option<Vec<SpeId>>,
     /// The numbers as senders, by the numbers in the network.
     senders: BTreeMap<u32, u32>,
     /// What went from a process (the first number) to another.
@@ -173,6 +181,11 @@ struct State {
 pub(crate) struct Counting(Mutex<State>);
 
 impl Counting {
+    /// Sets the SPE of each unit, when the network begins to run.
+    pub(crate) fn set_units(&self, spes: Vec<SpeId>) {
+        locked(&self.0).units = Some(spes);
+    }
+
     /// Adds the process `number` of the network.
     pub(crate) fn began(&self, tally: &Tally, number: u32, rank: Rank, name: &str, at: Processor) {
         let member = Member {
@@ -234,16 +247,27 @@ impl Counting {
         };
         let mut ends = state.sent.keys().flat_map(|(from, to)| [*from, *to]);
         let has_outside = ends.any(|number| known(number) == OUTSIDE);
-        let mut members: Vec<(u32, &Member)> = state
+        let begun: BTreeSet<u32> = state.members.values().map(|one| one.rank.unit).collect();
+        let units = (0..).zip(state.units.iter().flatten());
+        let empty: Vec<Member> = units
+            .filter(|(unit, _)| !begun.contains(unit))
+            .map(|(unit, at)| Member {
+                rank: Rank { unit, index: 0 },
+                name: NO_PROCESS.to_owned(),
+                at: Some(Processor::Spe(*at)),
+            })
+            .collect();
+        let mut members: Vec<(Option<u32>, &Member)> = state
             .members
             .iter()
-            .map(|(number, member)| (*number, member))
+            .map(|(number, member)| (Some(*number), member))
             .collect();
-        members.extend(has_outside.then_some((OUTSIDE, &outside)));
+        members.extend(empty.iter().map(|member| (None, member)));
+        members.extend(has_outside.then_some((Some(OUTSIDE), &outside)));
         members.sort_by_key(|(_, member)| member.rank);
         let places: BTreeMap<u32, usize> = (0..)
             .zip(&members)
-            .map(|(at, (number, _))| (*number, at))
+            .filter_map(|(at, (number, _))| Some(((*number)?, at)))
             .collect();
         let flows = state.sent.iter().map(|((from, to), sent)| Flow {
             from: places[&known(*from)],
@@ -251,16 +275,26 @@ impl Counting {
             messages: sent.messages,
             bytes: sent.bytes,
         });
-        let mut units = BTreeMap::new();
-        let parties = members.iter().map(|(_, member)| {
-            let next = units.len();
-            Party {
-                name: member.name.clone(),
-                at: member.at,
-                unit: *units.entry(member.rank.unit).or_insert(next),
-            }
+        let units = state.units.as_ref().map_or(0, Vec::len);
+        let is_added = |member: &Member| (member.rank.unit as usize) < units;
+        let added = members
+            .iter()
+            .filter(|(_, member)| is_added(member))
+            .count();
+        let unit_of = |at: usize, member: &Member| match is_added(member) {
+            true => member.rank.unit as usize,
+            false => units + at - added,
+        };
+        let parties = (0..).zip(&members).map(|(at, (_, member))| Party {
+            name: member.name.clone(),
+            at: member.at,
+            unit: unit_of(at, member),
         });
-        Flows::new(parties.collect(), flows)
+        let flows = Flows::new(parties.collect(), flows);
+        match &state.units {
+            Some(units) => flows.with_units(units.len()),
+            None => flows,
+        }
     }
 }
 
@@ -271,11 +305,20 @@ pub struct Counted(pub(crate) Arc<Counting>);
 
 impl Counted {
     /// Returns what the processes that have ended have read. After the run these are all processes,
-    /// also if the run has failed. Before the run there are none.
+    /// also if the run has failed, except those of [gates](crate::Gate): what a thread has read
+    /// through a gate counts when its process is dropped, which may be after the run. Before the
+    /// run there are none.
     ///
     /// Parties are in the order in which processes and groups were added to the network. Then come
     /// processes that a [`Starter`](crate::Starter) has started, `main`, and one party `outside`
-    /// for all [gates](crate::Gate), if one of them has written or read an item.
+    /// for all gates, if one of them has written or read an item. Items that an earlier network
+    /// left in a channel come from `outside`, too.
+    ///
+    /// The unit of a process is the number of the call that added it, from 0 on: see
+    /// [`Network::place`](crate::Network::place). A group in which no process has begun is one
+    /// party `no process`. The units of started processes, `main` and `outside` come
+    /// after these, and cannot be placed. In an [`OpenNetwork`](crate::OpenNetwork), each process
+    /// has a unit of its own.
     pub fn flows(&self) -> Flows {
         self.0.flows()
     }

@@ -400,6 +400,9 @@ impl<'env, M: Machine> Network<'env, M> {
     /// [`Item::bytes`](crate::Item::bytes). The sender is the process that wrote the item. Counting
     /// changes no simulated time. [`Counted::flows`] says in which order the processes are.
     ///
+    /// On a simulated Cell, an item that an earlier network left in a buffer may be counted as the
+    /// item of another sender. Make new channels for each network that counts.
+    ///
     /// ```
     /// use cellworks_csp::{Channel, Network};
     /// use cellworks_machine::{Machine, SpeId};
@@ -428,8 +431,31 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Runs the processes on other SPEs than those with which they are added. The processes of the
     /// first call of [`process`](Self::process) or [`group`](Self::group) run on the first of
     /// `spes`, those of the second call on the second, and so on: this is the order of the units in
-    /// [`Flows`](cellworks_machine::Flows). Processes that a [starter](Self::starter) starts stay
-    /// where they are started.
+    /// [`Flows`](cellworks_machine::Flows). A group without processes counts, too.
+    ///
+    /// Processes that a [starter](Self::starter) starts stay where they are started. An SPE that a
+    /// starter names must keep a unit, such as a group without processes.
+    ///
+    /// ```
+    /// use cellworks_csp::{Channel, Network};
+    /// use cellworks_machine::{Machine, Spe, SpeId};
+    ///
+    /// fn place<M: Machine>(machine: &M) {
+    ///     let (mut places, mut to_check) = Channel::new().one_to_one::<usize>();
+    ///     let mut network = Network::on(machine);
+    ///     network.process("source", SpeId::new(0), move |process| {
+    ///         Ok(places.write(process, process.place().id().index())?)
+    ///     });
+    ///     network.process("check", SpeId::new(1), move |process| {
+    ///         assert_eq!(to_check.read(process)?, 1);
+    ///         assert_eq!(process.place().id().index(), 0);
+    ///         Ok(())
+    ///     });
+    ///     network.place([SpeId::new(1), SpeId::new(0)]);
+    ///     network.run().unwrap();
+    /// }
+    /// # place(&cellworks_host::Host::builder().spes(2).build().unwrap());
+    /// ```
     ///
     /// # Panics
     ///
@@ -680,7 +706,12 @@ impl<'env, M: Machine> Network<'env, M> {
         let starts = self.starts.clone();
         let starts = starts.as_deref();
         let gates = std::mem::take(&mut self.gates);
+        let given = || self.groups.iter().map(|(at, _)| *at).collect();
+        let units = self.places.clone().unwrap_or_else(given);
         let programs = self.programs();
+        if let Some(counting) = &shared.counting {
+            counting.set_units(units);
+        }
         if let Some(starts) = starts {
             starts.open(state.network, programs.iter().map(|(at, _)| *at));
         }

@@ -83,7 +83,10 @@ impl<'run> OpenNetwork<'run> {
 
     /// Counts what goes from process to process from now on, as
     /// [`Network::count_volumes`](crate::Network::count_volumes) does, and returns the counts. The
-    /// processes are in the order in which they began.
+    /// processes are in the order in which they began, and each is a unit.
+    ///
+    /// Simulated times change a little where items go through a ring buffer in batches, as with
+    /// `read_up_to`: a process that counts takes the items one by one.
     pub fn count_volumes(&mut self) -> Counted {
         Counted(Arc::clone(self.state.counting.get_or_insert_default()))
     }

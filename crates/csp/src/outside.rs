@@ -278,8 +278,8 @@ impl Gates {
 }
 
 impl Seat {
-    /// Returns what is known of the user, and whether the user is probably done with the seat, which
-    /// then lives on only because it was forgotten.
+    /// Returns what is known of the user, and whether the user is probably done with the seat,
+    /// which then lives on only because it was forgotten.
     fn standing(&self) -> (&'static str, bool) {
         if self.is_dismissed {
             return ("waits for the network", false);
@@ -347,8 +347,8 @@ impl Outsiders for Gates {
             return None;
         }
         let mut hint = format!(
-            "hint: all processes of {} have waited for some seconds. If the run should have ended, a \
-             channel is kept open. {DROP_THEM}.",
+            "hint: all processes of {} have waited for some seconds. Either the network is idle and waits \
+             for its clients, or the run should have ended and a channel is kept open. {DROP_THEM}.",
             run.network()
         );
         for (gate, (standing, _)) in seats() {
@@ -367,35 +367,50 @@ impl Run {
 
 impl State {
     /// Waits until the network runs or never will. Prints a hint if that takes long.
-    fn wait_to_run(state: MutexGuard<'_, Self>) -> MutexGuard<'_, Self> {
+    fn wait_to_run<'a>(gates: &'a Gates, state: MutexGuard<'a, Self>) -> MutexGuard<'a, Self> {
+        let state = Self::hint_if_late(gates, state);
         let opened = Arc::clone(&state.opened);
-        let is_ahead = |state: &mut Self| matches!(state.phase, Phase::Ahead);
-        let waited = opened.wait_timeout_while(state, STILL, is_ahead);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if is_ahead(&mut state) {
-            state.hint_to_run();
-        }
-        let waited = opened.wait_while(state, is_ahead);
+        let waited = opened.wait_while(state, Self::is_ahead);
         waited.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints a hint about the threads and tasks that wait for the network to run.
-    fn hint_to_run(&mut self) {
+    fn is_ahead(&mut self) -> bool {
+        matches!(self.phase, Phase::Ahead)
+    }
+
+    /// Waits until the network runs or never will, but not for long: then prints a hint.
+    fn hint_if_late<'a>(gates: &'a Gates, state: MutexGuard<'a, Self>) -> MutexGuard<'a, Self> {
+        let opened = Arc::clone(&state.opened);
+        let waited = opened.wait_timeout_while(state, STILL, Self::is_ahead);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.is_ahead()
+            && let Some(hint) = state.hint_to_run()
+        {
+            // Printed without the lock, because standard error may be a full pipe.
+            drop(state);
+            let _ = std::io::stderr().write_all(hint.as_bytes());
+            state = gates.state();
+        }
+        state
+    }
+
+    /// Returns a hint about the threads and tasks that wait for the network to run, unless there
+    /// was a hint before or none of them waits.
+    fn hint_to_run(&mut self) -> Option<String> {
         let waits = |seat: &&Seat| seat.is_entering || !seat.futures.is_empty();
         let waiting = self.seats.values().filter(waits);
         let gates: Vec<_> = waiting.map(|seat| format!("`{}`", seat.gate)).collect();
         if self.has_hinted || gates.is_empty() {
-            return;
+            return None;
         }
         self.has_hinted = true;
-        let hint = format!(
+        Some(format!(
             "cellworks: hint: at the gate {}, a thread or task has waited for some seconds for its network \
              to run, and waits until `Network::run` is called. If that call comes after the thread is \
              joined or the task is awaited, nothing goes on: run the network before, on a thread of its \
              own or in `spawn_blocking`\n",
             gates.join(" and at the gate ")
-        );
-        let _ = std::io::stderr().write_all(hint.as_bytes());
+        ))
     }
 
     fn take_futures(&mut self) -> Vec<(u64, std::task::Waker)> {
@@ -494,7 +509,7 @@ impl OwnSeat {
         let seat = seat.expect("a gate has its seat until it is dropped");
         seat.user = User::Thread(ALIVE.try_with(Arc::downgrade).unwrap_or_default());
         seat.is_entering = true;
-        state = State::wait_to_run(state);
+        state = State::wait_to_run(&self.gates, state);
         if let Some(seat) = state.seats.get_mut(&self.number) {
             seat.is_entering = false;
         }
@@ -632,7 +647,11 @@ impl Drop for OwnSeat {
 #[cfg(feature = "async")]
 fn watch_until_run(gates: &Arc<Gates>) {
     let gates = Arc::clone(gates);
-    let watch = move || drop(State::wait_to_run(gates.state()));
+    let watch = move || {
+        let mut state = State::hint_if_late(&gates, gates.state());
+        // If no task waited at that moment, the next task that waits is watched anew.
+        state.is_watched = state.has_hinted;
+    };
     let thread = std::thread::Builder::new().name("cellworks gates".to_owned());
     // If the thread cannot be started, there is no hint.
     drop(thread.spawn(watch));

@@ -16,14 +16,14 @@ pub(crate) struct Parcel<T> {
 pub(crate) struct Origin(NonZeroU32);
 
 /// The numbers of senders begin here, above the numbers of the transport.
-const SENDERS: u32 = 1 << 31;
+pub(crate) const SENDERS: u32 = 1 << 31;
 
 /// The number of numbers of senders.
 pub(crate) const SENDERS_MAX: u32 = (1 << 31) - 1;
 
 impl Origin {
-    /// Makes the origin of an item of a sender, without bytes in the transport. Outside threads have
-    /// a larger number, and their items have the default.
+    /// Makes the origin of an item of a sender, without bytes in the transport. Outside threads
+    /// have a larger number, and their items have the default.
     pub(crate) fn of_sender(sender: u32) -> Self {
         match sender < SENDERS_MAX {
             true => Self::new(SENDERS + sender),

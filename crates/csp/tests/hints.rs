@@ -1,7 +1,8 @@
 //! A network that does not go on because of a gate: a message names the gate, and says what to do.
 //!
-//! Each case runs in a child process, which waits for ever. The test has no harness, because it reads
-//! the standard error of the children, and because the threads of a harness wait with time limits.
+//! Each case runs in a child process, which waits for ever. The test has no harness, because it
+//! reads the standard error of the children, and because the threads of a harness wait with time
+//! limits.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -25,7 +26,7 @@ const RUN_FIRST: &str = "waits until `Network::run` is called";
 /// The name of each case, its program, and parts of lines that the program prints.
 type Case = (&'static str, fn(), &'static [&'static str]);
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     (
         "a thread borrows its gate",
         a_thread_borrows_its_gate,
@@ -39,6 +40,7 @@ const CASES: [Case; 4] = [
         a_task_borrows_its_ends,
         &[
             "hint: all processes of the network that was run at crates/csp/tests/hints.rs:",
+            "Either the network is idle and waits for its clients",
             MOVE,
             "the gate `client` or one of its async ends was not dropped",
         ],
@@ -51,6 +53,11 @@ const CASES: [Case; 4] = [
     (
         "a task is awaited before the run",
         a_task_is_awaited_before_the_run,
+        &["at the gate `client`, a thread or task", RUN_FIRST],
+    ),
+    (
+        "a task waits again before the run",
+        a_task_waits_again_before_the_run,
         &["at the gate `client`, a thread or task", RUN_FIRST],
     ),
 ];
@@ -202,6 +209,23 @@ fn a_task_is_awaited_before_the_run() {
     let (gate, numbers) = network.gate("client", numbers).into_async();
     let mut numbers = gate.writer(numbers);
     smol::block_on(async { numbers.write(1).await.unwrap() });
+    network.run().unwrap();
+}
+
+/// The first wait ends before there is a hint.
+fn a_task_waits_again_before_the_run() {
+    let host = Host::new().unwrap();
+    let (numbers, to_read) = Channel::new().one_to_one();
+    let mut network = Network::on(&host);
+    read_all(&mut network, to_read);
+    let (gate, numbers) = network.gate("client", numbers).into_async();
+    let mut numbers = gate.writer(numbers);
+    smol::block_on(async {
+        let first = smol::future::poll_once(numbers.write(1)).await;
+        assert!(first.is_none());
+        thread::sleep(LONGER_THAN_A_HINT);
+        numbers.write(2).await.unwrap();
+    });
     network.run().unwrap();
 }
 

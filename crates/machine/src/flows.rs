@@ -65,6 +65,8 @@ pub struct Flows {
     parties: Vec<Party>,
     /// The pairs of parties that communicate, each once, in ascending order.
     flows: Vec<Flow>,
+    /// The number of units that can be placed, or `None` if all can be.
+    units: Option<usize>,
 }
 
 impl Flows {
@@ -96,10 +98,36 @@ impl Flows {
                 bytes,
             });
         let flows = flows.collect();
-        Self { parties, flows }
+        Self {
+            parties,
+            flows,
+            units: None,
+        }
     }
 
-    /// Returns the parties. Those on SPEs come first.
+    /// Returns these flows with only the first `units` units as [tasks](Self::of_tasks).
+    ///
+    /// ```
+    /// use cellworks_machine::{Flows, Party, Processor, SpeId};
+    ///
+    /// let party = |name: &str, unit| Party {
+    ///     name: name.to_owned(),
+    ///     at: Some(Processor::Spe(SpeId::new(0))),
+    ///     unit,
+    /// };
+    /// let parties = vec![party("placed", 0), party("started by it", 1)];
+    /// let flows = Flows::new(parties, []).with_units(1);
+    /// assert_eq!(flows.parties().len(), 2);
+    /// assert_eq!(flows.of_tasks().parties(), [party("placed", 0)]);
+    /// ```
+    pub fn with_units(self, units: usize) -> Self {
+        Self {
+            units: Some(units),
+            ..self
+        }
+    }
+
+    /// Returns the parties, in the order in which they were given to [`new`](Self::new).
     pub fn parties(&self) -> &[Party] {
         &self.parties
     }
@@ -141,13 +169,22 @@ impl Flows {
     }
 
     /// Returns the flows between units that are on SPEs: the tasks that can be placed. A unit is
-    /// one party of the result. The flows within a unit, and those of parties that are on the PPE or
-    /// outside the machine, are left out.
+    /// one party of the result. The flows within a unit are left out, and so are those of parties
+    /// on the PPE, outside the machine, or in a unit that [cannot be placed](Self::with_units).
     pub fn of_tasks(&self) -> Self {
-        let is_task = |party: &Party| matches!(party.at, Some(Processor::Spe(_)));
+        let task_of = |party: &Party| match party.at {
+            Some(Processor::Spe(_)) => {
+                let can_be_placed = |unit: &usize| self.units.is_none_or(|units| *unit < units);
+                Some(party.unit).filter(can_be_placed)
+            }
+            _ => None,
+        };
         let mut units: BTreeMap<usize, Party> = BTreeMap::new();
-        for party in self.parties.iter().filter(|party| is_task(party)) {
-            let joined = units.entry(party.unit);
+        for party in &self.parties {
+            let Some(unit) = task_of(party) else {
+                continue;
+            };
+            let joined = units.entry(unit);
             joined
                 .and_modify(|unit| unit.name = format!("{}, {}", unit.name, party.name))
                 .or_insert_with(|| party.clone());
@@ -155,8 +192,8 @@ impl Flows {
         let places: BTreeMap<usize, usize> = units.keys().copied().zip(0..).collect();
         let flows = self.flows.iter().filter_map(|flow| {
             let [from, to] = [flow.from, flow.to].map(|at| {
-                let party = &self.parties[at];
-                is_task(party).then(|| places[&party.unit])
+                let unit = task_of(&self.parties[at]);
+                unit.map(|unit| places[&unit])
             });
             let (from, to) = (from?, to?);
             (from != to).then_some(Flow { from, to, ..*flow })

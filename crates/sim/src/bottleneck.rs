@@ -142,7 +142,7 @@ fn judged(
             part,
             busiest: judge.busiest(part),
             value,
-            saved: 1.0 - value / whole,
+            saved: share_saved(value, whole),
             next: counters.as_ref().and_then(Counters::busiest_of_all),
             advice: judge.advice(part),
         })
@@ -157,6 +157,14 @@ fn judged(
         parts,
         unknown: Vec::new(),
         is_time: false,
+    }
+}
+
+/// Returns the share of `whole` that is saved if it becomes `value`. Of nothing, nothing is saved.
+fn share_saved(value: f64, whole: f64) -> f64 {
+    match whole == 0.0 {
+        true => 0.0,
+        false => 1.0 - value / whole,
     }
 }
 
@@ -202,5 +210,21 @@ impl fmt::Display for Bottleneck {
         self.unknown
             .iter()
             .try_for_each(|sentence| writeln!(f, "{sentence}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Such a program has an empty window.
+    #[test]
+    fn of_a_run_without_time_nothing_is_saved() {
+        assert_eq!(share_saved(0.0, 0.0), 0.0);
+        assert_eq!(share_saved(25.0, 100.0), 0.75);
+        let description = Description::built_in("ps3").unwrap();
+        let found = judged(&description, 0.0, None, vec![(Part::Spus, 0.0, None)]);
+        assert_eq!(found.limit, None);
+        assert_eq!(found.parts[0].saved, 0.0);
     }
 }

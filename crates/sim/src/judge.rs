@@ -13,6 +13,10 @@ const FULL: f64 = 0.9;
 /// Parts of a kind are evenly busy if they are on average at least this share of the busiest.
 const EVEN: f64 = 0.8;
 
+/// A part is used if it is busy for at least this share of the busiest. Otherwise a single message
+/// to an element would count as much as the data of another.
+const USED: f64 = 0.01;
+
 /// The requests of full MFCs limit if they cost at least this share of what a latency costs.
 const AS_MUCH: f64 = 0.5;
 
@@ -32,10 +36,12 @@ impl<'a> Judge<'a> {
         self.counters?.busiest_share(part)
     }
 
-    /// Returns whether a kind of part costs latency only. `false` if nothing is known.
+    /// Returns whether a kind of part costs latency only. If nothing is known, returns whether the
+    /// kind has a latency.
     fn is_latency(&self, part: Part) -> bool {
         match self.busiest(part) {
-            Some((_, busy)) => busy < RATE_MIN,
+            // Requests that are under way for a part of the time are no latency: there are too few.
+            Some((_, busy)) => busy < RATE_MIN && part != Part::MfcRequests,
             None => part.has_latency(),
         }
     }
@@ -78,7 +84,7 @@ impl<'a> Judge<'a> {
                  and calls.",
                 percent(busy)
             ),
-            Some((name, busy)) if busy < RATE_MIN => format!(
+            Some((name, busy)) if self.is_latency(part) => format!(
                 "The bottleneck is the latency of {part}, not the rate: {name} is busy for {}.",
                 percent(busy)
             ),
@@ -102,10 +108,15 @@ impl<'a> Judge<'a> {
         }
         match part {
             Part::MemoryPins => self.fewer_bytes(),
-            Part::MemoryBanks if self.is_even(part) => {
-                "Move fewer bytes: all banks are busy, so other addresses change nothing, and the \
-                 machine needs more banks, or faster ones."
-                    .to_owned()
+            Part::MemoryBanks if is_even(&self.banks_of_busiest(), 0.0) => {
+                match self.are_modules_uneven() {
+                    true => "Use the other memory modules as well, or move fewer bytes: all banks of \
+                         one module are busy, so other addresses in this module change nothing."
+                        .to_owned(),
+                    false => "Move fewer bytes: all banks are busy, so other addresses change \
+                         nothing, and the machine needs more banks, or faster ones."
+                        .to_owned(),
+                }
             }
             Part::MemoryBanks => "Spread the addresses: SPEs that use the same lines, or lines a \
                  multiple of the banks apart, wait for one bank."
@@ -121,11 +132,14 @@ impl<'a> Judge<'a> {
                 Some((name, _)) if name.ends_with("MIC") || name.contains("memory module") => {
                     self.fewer_bytes()
                 }
-                _ if self.is_even(part) => {
-                    "Move fewer bytes: all elements send or receive as much, so nothing is gained by \
-                     another distribution."
-                        .to_owned()
-                }
+                _ if is_even(&self.of_kind(part), USED) => match self.unused_spes() {
+                    0 => "Move fewer bytes: all elements in use send or receive as much, so nothing \
+                         is gained by another distribution."
+                        .to_owned(),
+                    _ => "Move fewer bytes, or use more SPEs: all elements in use send or receive as \
+                         much."
+                        .to_owned(),
+                },
                 _ => "Spread the data: one element sends or receives most of it, so let others do a \
                      part."
                     .to_owned(),
@@ -136,6 +150,11 @@ impl<'a> Judge<'a> {
             Part::Link => "Keep data and partners in one Cell; each access to memory waits for the \
                  answer of the other Cell."
                 .to_owned(),
+            Part::MfcRequests if self.busiest(part).is_some_and(|(_, busy)| busy < FULL) => {
+                "Keep more transfers under way: with two buffers or more, the MFC of an SPE has \
+                 requests under way while the SPE computes."
+                    .to_owned()
+            }
             Part::MfcRequests => {
                 let lines = self.machine.mfc.outstanding_requests.value;
                 let change = match self.unused_spes() {
@@ -165,8 +184,7 @@ impl<'a> Judge<'a> {
     }
 
     fn fewer_bytes(&self) -> String {
-        let modules = self.of_kind(Part::MemoryPins);
-        let others = match modules.len() > 1 && !self.is_even(Part::MemoryPins) {
+        let others = match self.are_modules_uneven() {
             true => ", or use the other memory modules as well",
             false => "",
         };
@@ -229,12 +247,19 @@ impl<'a> Judge<'a> {
         parts.filter(|one| one.part == part).collect()
     }
 
-    /// Returns whether all parts of a kind are about as busy as the busiest.
-    fn is_even(&self, part: Part) -> bool {
-        let busy = self.of_kind(part).into_iter();
-        let busy: Vec<f64> = busy.map(|one| one.busy.as_seconds_f64()).collect();
-        let most = busy.iter().copied().fold(0.0, f64::max);
-        busy.iter().sum::<f64>() >= EVEN * most * busy.len() as f64
+    /// Returns whether some memory modules have much less to do than the busiest.
+    fn are_modules_uneven(&self) -> bool {
+        !is_even(&self.of_kind(Part::MemoryPins), 0.0)
+    }
+
+    /// Returns all banks of the memory module that has the busiest bank.
+    fn banks_of_busiest(&self) -> Vec<&PartCounters> {
+        let mut banks = self.of_kind(Part::MemoryBanks);
+        if let Some((busiest, _)) = self.busiest(Part::MemoryBanks) {
+            let module = |bank: &str| bank.split(',').next().map(str::to_owned);
+            banks.retain(|bank| module(&bank.name) == module(&busiest));
+        }
+        banks
     }
 
     fn spes(&self) -> usize {
@@ -249,6 +274,15 @@ impl<'a> Judge<'a> {
         let is_unused = |did: &&SpeCounters| did.idle >= counters.elapsed;
         counters.spes.iter().filter(is_unused).count()
     }
+}
+
+/// Returns whether parts are on average about as busy as the busiest. Parts that are busy for less
+/// than the share `used` of the busiest do not count.
+fn is_even(parts: &[&PartCounters], used: f64) -> bool {
+    let busy = parts.iter().map(|one| one.busy.as_seconds_f64());
+    let most = busy.clone().fold(0.0, f64::max);
+    let busy: Vec<f64> = busy.filter(|busy| *busy >= used * most).collect();
+    busy.iter().sum::<f64>() >= EVEN * most * busy.len() as f64
 }
 
 /// Returns what to change if a part that has little to do costs latency.
@@ -288,5 +322,116 @@ impl Part {
             self,
             Self::MfcCommands | Self::AtomicUnits | Self::Spus | Self::Ppe | Self::Programs
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::Span;
+
+    use super::*;
+
+    /// Returns the advice about a kind of part after a run of 100 ns on a PlayStation 3, in which
+    /// its parts were busy for these times. `unused` of its six SPEs had no program.
+    fn advice(part: Part, unused: usize, busy: &[(Part, &str, u64)]) -> String {
+        judged(unused, busy, |judge| judge.advice(part))
+    }
+
+    fn judged<R>(
+        unused: usize,
+        busy: &[(Part, &str, u64)],
+        ask: impl FnOnce(&Judge<'_>) -> R,
+    ) -> R {
+        let elapsed = Span::from_nanoseconds(100);
+        let part = |&(part, name, busy): &(Part, &str, u64)| PartCounters {
+            part,
+            name: name.to_owned(),
+            busy: Span::from_nanoseconds(busy),
+        };
+        let mut spes = vec![SpeCounters::default(); 6];
+        spes[..unused].iter_mut().for_each(|spe| spe.idle = elapsed);
+        let counters = Counters {
+            began: Span::default(),
+            elapsed,
+            spes,
+            resources: Vec::new(),
+            parts: busy.iter().map(part).collect(),
+            events: 0,
+            trace_hash: 0,
+            hazards: Vec::new(),
+            hazards_seen: 0,
+        };
+        let machine = Description::built_in("ps3").unwrap();
+        ask(&Judge::new(&machine, Some(&counters)))
+    }
+
+    #[test]
+    fn ports_that_nothing_uses_do_not_make_an_exchange_uneven() {
+        let even = [
+            (Part::Ports, "out of SPE 0", 95),
+            (Part::Ports, "out of SPE 1", 94),
+            (Part::Ports, "out of PPE", 0),
+            (Part::Ports, "out of BIF0", 0),
+            (Part::Ports, "out of MIC", 0),
+        ];
+        let all = advice(Part::Ports, 0, &even);
+        assert!(all.contains("all elements in use send or receive"), "{all}");
+        let some = advice(Part::Ports, 4, &even);
+        assert!(
+            some.starts_with("Move fewer bytes, or use more SPEs"),
+            "{some}"
+        );
+        let mut uneven = even;
+        uneven[1].2 = 20;
+        let one = advice(Part::Ports, 0, &uneven);
+        assert!(one.starts_with("Spread the data: one element"), "{one}");
+    }
+
+    #[test]
+    fn banks_are_judged_within_their_module() {
+        let one_module = [
+            (Part::MemoryPins, "memory module 0", 90),
+            (Part::MemoryPins, "memory module 1", 0),
+            (Part::MemoryBanks, "memory module 0, bank 0", 95),
+            (Part::MemoryBanks, "memory module 0, bank 1", 94),
+            (Part::MemoryBanks, "memory module 1, bank 0", 0),
+            (Part::MemoryBanks, "memory module 1, bank 1", 0),
+        ];
+        let other = advice(Part::MemoryBanks, 0, &one_module);
+        assert!(
+            other.starts_with("Use the other memory modules as well"),
+            "{other}"
+        );
+        let mut one_bank = one_module;
+        one_bank[3].2 = 0;
+        let spread = advice(Part::MemoryBanks, 0, &one_bank);
+        assert!(spread.starts_with("Spread the addresses: "), "{spread}");
+        let mut both = one_module;
+        (both[1].2, both[4].2, both[5].2) = (90, 95, 95);
+        let full = advice(Part::MemoryBanks, 0, &both);
+        assert!(
+            full.starts_with("Move fewer bytes: all banks are busy"),
+            "{full}"
+        );
+    }
+
+    #[test]
+    fn requests_that_do_not_fill_an_mfc_need_overlap() {
+        for (busy, begin) in [
+            (30, "Keep more transfers under way: "),
+            (80, "Keep more transfers under way: "),
+            (95, "Get data from nearer memory"),
+        ] {
+            let parts = [(Part::MfcRequests, "the MFC of SPE 0", busy)];
+            let (verdict, advice) = judged(0, &parts, |judge| {
+                let part = Part::MfcRequests;
+                (judge.verdict(part), judge.advice(part))
+            });
+            let expected = format!(
+                "The bottleneck is the MFCs' requests under way: the MFC of SPE 0 is busy for {busy}.0 %."
+            );
+            assert_eq!(verdict, expected);
+            assert!(advice.starts_with(begin), "{advice}");
+        }
     }
 }

@@ -16,10 +16,13 @@ pub struct Counters {
     ///
     /// A message is one time that a worker took work: several tasks that it took at once count
     /// once, and so does a half of a [`join`](crate::Worker::join). So what a worker has received
-    /// from other workers is its number of [`steals`](WorkerCounters::steals). Not counted are tasks
-    /// with a priority and tasks that should run on one worker (`near`), because the pool does not
-    /// know who started them. Bytes are 0: the pool does not know which worker wrote the data of a
-    /// task.
+    /// from other workers is its number of [`steals`](WorkerCounters::steals). Bytes are 0: the
+    /// pool does not know which worker wrote the data of a task.
+    ///
+    /// Tasks with a priority are not counted, because the pool does not know who started them.
+    /// Tasks that should run on one worker (`near`) are not counted unless another worker takes
+    /// them: then they come from the worker for which they waited. With the scheduler of three
+    /// levels, what comes from `main` is what a worker took from the queues, one task at a time.
     pub flows: Flows,
 }
 

@@ -435,8 +435,8 @@ impl<M: Machine> Main<'_, M> {
         self.core
     }
 
-    /// Returns the call of the closure from which a panic of the main program comes, or the panic if
-    /// it is the main program's own.
+    /// Returns the call of the closure from which a panic of the main program comes, or the panic
+    /// if it is the main program's own.
     fn named(&self, panic: Payload) -> Result<Panicked, Payload> {
         let payload = match panic.downcast::<Panicked>() {
             Ok(panicked) => return Ok(*panicked),
@@ -460,7 +460,8 @@ impl<M: Machine> Main<'_, M> {
     /// # Panics
     ///
     /// Passes on the panic of `work`. If the main program does not catch it, the run of the pool
-    /// returns [`PoolError::Panicked`].
+    /// returns [`PoolError::Panicked`], or [`PoolError::Run`] if the payload of the panic is no
+    /// text.
     #[track_caller]
     pub fn install<R: Send>(&self, work: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send) -> R {
         let mut result = None;

@@ -9,7 +9,7 @@ use cellworks_machine::{NoRoom, Processor, Space, SpeId};
 
 use super::carrier::Asker;
 use crate::link::Link;
-use crate::parcel::Origin;
+use crate::parcel::{Origin, SENDERS};
 
 /// The alignment of large items, so that DMA moves whole lines.
 const LINE_ALIGN: u32 = 128;
@@ -99,9 +99,18 @@ impl Items {
         }
     }
 
+    /// Adds an item of the process `sender`, and returns its origin.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the number of the item would be that of a sender.
     pub fn pack(&mut self, sender: u32, bytes: Bytes) -> Origin {
         // The number 0 means an item without bytes.
         self.next += 1;
+        assert!(
+            self.next < SENDERS,
+            "a network on a Cell carries fewer items with bytes than 2^31; run several networks"
+        );
         let entry = Entry {
             bytes,
             sender,

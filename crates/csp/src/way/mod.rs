@@ -48,8 +48,8 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes an item as [`write`] does, after [`ring::write`] has not. Inlined into the caller, because this
-/// function may switch stacks, and a CPU mispredicts each return after a switch.
+/// Writes an item as [`write`] does, after [`ring::write`] has not. Inlined into the caller,
+/// because this function may switch stacks, and a CPU mispredicts each return after a switch.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
@@ -129,9 +129,18 @@ pub(crate) fn read_for_iterator<T: Item, L: Lock, P: Place>(
         return Ok(item);
     }
     process.calls_at(Some(at));
-    let read = read_past_ring(end, process);
-    process.calls_at(None);
-    read
+    let _calls = CallsAt(process);
+    read_past_ring(end, process)
+}
+
+/// The destructor ends [`Process::calls_at`], also if a read unwinds.
+struct CallsAt<'a, 'b, P: Place>(&'a Process<'b, P>);
+
+impl<P: Place> Drop for CallsAt<'_, '_, P> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.calls_at(None);
+    }
 }
 
 #[track_caller]

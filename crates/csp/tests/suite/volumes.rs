@@ -4,10 +4,10 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use cellworks_csp::{
-    Alternation, Channel, Network, NetworkError, OpenNetwork, Reader, Writer, item,
+    Alternation, Channel, Network, NetworkError, OpenNetwork, Process, Reader, Writer, item,
 };
 use cellworks_host::Host;
-use cellworks_machine::{Flows, Machine, Span, Spe, SpeId};
+use cellworks_machine::{Flows, Machine, Processor, Span, Spe, SpeId};
 use cellworks_sim::trace::read_slices;
 use cellworks_sim::{Description, Sim};
 
@@ -404,6 +404,73 @@ fn a_placement_moves_processes<M: Machine>(machine: &M) {
     assert_eq!(places(&after), ["SPE 1", "SPE 0"]);
 }
 
+/// A group without processes, for a process that another starts, and a group that comes last.
+fn empty_groups_keep_their_units_and_started_processes_are_no_tasks<M: Machine>(machine: &M) {
+    let run = |places: Option<Vec<SpeId>>| {
+        let (mut half, mut of_half) = Channel::new().one_to_one::<u32>();
+        let (mut sum, mut of_sum) = Channel::new().one_to_one::<u32>();
+        let mut network = network(machine);
+        let starter = network.starter();
+        network.group(spe(1), |_| {});
+        network.process("B", spe(0), move |process| {
+            let start_half = move |process: &Process<'_, M::Spe>| Ok(half.write(process, 1)?);
+            starter
+                .start(process, "half", spe(1), start_half)
+                .join(process)?;
+            Ok(())
+        });
+        network.process("C", spe(1), move |process| {
+            Ok(sum.write(process, of_half.read(process)?)?)
+        });
+        network.group(spe(0), |_| {});
+        places.into_iter().for_each(|places| network.place(places));
+        let counted = network.count_volumes();
+        let read = network.run_with(move |process| of_sum.read(process));
+        assert_eq!(read.unwrap(), Ok(1));
+        counted.flows()
+    };
+    let flows = run(None);
+    let units: Vec<_> = flows
+        .parties()
+        .iter()
+        .map(|party| (party.name.as_str(), party.unit))
+        .collect();
+    let expected = [
+        ("no process", 0),
+        ("B", 1),
+        ("C", 2),
+        ("no process", 3),
+        ("half", 4),
+        ("main", 5),
+    ];
+    assert_eq!(units, expected);
+    assert_eq!(
+        sent(&flows),
+        [
+            from_to("C", "main", 1, 4),
+            from_to("half", "B", 1, 0),
+            from_to("half", "C", 1, 4)
+        ]
+    );
+    let tasks = flows.of_tasks();
+    assert_eq!(tasks.iter().count(), 0);
+    let names: Vec<_> = tasks.parties().iter().map(|party| &party.name).collect();
+    assert_eq!(names, ["no process", "B", "C", "no process"]);
+
+    // The SPEs of the tasks are those that `place` takes.
+    let places = [1, 1, 0, 0].map(spe).to_vec();
+    let placed = run(Some(places.clone())).of_tasks();
+    let at: Vec<_> = placed
+        .parties()
+        .iter()
+        .map(|party| party.at.unwrap())
+        .collect();
+    assert_eq!(
+        at,
+        places.into_iter().map(Processor::Spe).collect::<Vec<_>>()
+    );
+}
+
 fn a_placement_of_another_number_of_units_is_refused<M: Machine>(machine: &M) {
     let mut network = network(machine);
     network.process("only", spe(0), |_| panic!("no process runs"));
@@ -561,5 +628,6 @@ crate::on_every_machine![
     items_of_earlier_networks_come_from_outside,
     a_group_is_one_task_and_keeps_its_processes_apart,
     a_placement_moves_processes,
+    empty_groups_keep_their_units_and_started_processes_are_no_tasks,
     a_placement_of_another_number_of_units_is_refused,
 ];

@@ -222,7 +222,8 @@ fn last_level_cache(mut caches: Vec<CacheOfCpu>) -> Option<Cache> {
     })
 }
 
-/// Returns the size of the last-level cache of the first CPU, and the number of its levels of caches.
+/// Returns the size of the last-level cache of the first CPU, and the number of its levels of
+/// caches.
 pub fn cache_levels(
     source: &Source,
     usable: &BTreeSet<u32>,

@@ -17,8 +17,9 @@
 //! [`standstill`] lists the facts that must hold for an abort. Deadlocks within Cellworks are
 //! detected without the watchdog.
 //!
-//! In each check, the watchdog also looks for a run all of whose programs wait. Only outside threads
-//! can make such a run go on, so they are [asked](cellworks_machine::Outsiders) what is known.
+//! In each check, the watchdog also looks for a run all of whose programs wait. Only outside
+//! threads can make such a run go on, so they are [asked](cellworks_machine::Outsiders) what is
+//! known.
 
 mod standstill;
 mod switches;

@@ -137,8 +137,9 @@ impl PartCounters {
 /// The counters of a run, or of its window: see
 /// [`Ppe::begin_window`](cellworks_machine::Ppe::begin_window).
 ///
-/// The format `{}` prints the tables of `cellworks stats --counters`: the times of the SPEs that had
-/// a program, in per cent of the window, the use of the resources, and the hazards. The format `{:?}` adds the hash of the trace.
+/// The format `{}` prints the tables of `cellworks stats --counters`: the times of the SPEs that
+/// had a program, in per cent of the window, the use of the resources, and the hazards. The format
+/// `{:?}` adds the hash of the trace.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Counters {
     /// The time from the start of the run to the beginning of the window, 0 without a window.
