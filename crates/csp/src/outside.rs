@@ -64,7 +64,7 @@ struct State {
     next_number: u32,
     /// Wakes the threads that wait for the network to run.
     opened: Arc<Condvar>,
-    /// The number of steps of outside threads, and of messages to them.
+    /// The number of steps of outside threads, of messages to them, and of gates that were dropped.
     steps: u64,
     /// When the watchdog found that all processes wait, and `steps` at that time.
     still_since: Option<(Instant, u64)>,
@@ -629,6 +629,7 @@ impl Drop for OwnSeat {
             run.shared.names.creator_ended(self.number);
         }
         let mut state = self.gates.state();
+        state.steps += 1;
         let seat = state.seats.remove(&self.number);
         if let Phase::Open(run) = &state.phase {
             // A future that was forgotten may have left the seat uncounted.
