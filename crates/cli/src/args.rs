@@ -230,10 +230,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE", num_args = 1.., value_parser = input())]
     pub with: Vec<PathBuf>,
 
-    /// Ends with exit code 4 if a time or a rate of the second side is worse by more than this, such
-    /// as 5%. A difference counts only if the intervals of both sides do not overlap, and if there
-    /// are enough runs to tell it from what varies from run to run: three of each side, or five and
-    /// two. A simulated machine needs one of each
+    /// Ends with exit code 4 if a time or a rate of the second side is worse by more than this,
+    /// such as 5%. A difference counts only if the intervals of both sides do not overlap, and if
+    /// there are enough runs to tell it from what varies from run to run: three of each side, or
+    /// five and two. A simulated machine needs one of each
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
 
@@ -241,8 +241,8 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub untrusted: bool,
 
-    /// Writes the comparison also as Markdown, for a comment on a pull request: what is slower first,
-    /// and the rest folded
+    /// Writes the comparison also as Markdown, for a comment on a pull request: what is slower
+    /// first, and the rest folded
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 

@@ -103,8 +103,9 @@ pub(crate) fn named(runs: &[(String, Measured)]) -> Vec<(&str, &Measured)> {
 /// Runs with the names of their files.
 pub(crate) type Runs = Vec<(String, Measured)>;
 
-/// Reads the runs of one side. Unless `untrusted` is set, leaves out the measurements that have doubts,
-/// and runs that cannot be relied upon: returns sentences about those. Fails if no run is left.
+/// Reads the runs of one side. Unless `untrusted` is set, leaves out the measurements that have
+/// doubts, and runs that cannot be relied upon: returns sentences about those. Fails if no run is
+/// left.
 pub(crate) fn load_side(
     paths: &[PathBuf],
     untrusted: bool,
@@ -139,8 +140,8 @@ pub(crate) fn load_side(
     Ok((runs, notes))
 }
 
-/// Reads a result. Unless `untrusted` is set, leaves out the measurements that have doubts. Returns the
-/// reasons if the rest cannot be relied upon either.
+/// Reads a result. Unless `untrusted` is set, leaves out the measurements that have doubts. Returns
+/// the reasons if the rest cannot be relied upon either.
 fn load(path: &Path, untrusted: bool) -> Result<Result<Measured, Vec<String>>, Failure> {
     let mut measured = read(path).map_err(|error| Failure::Usage(error.to_string()))?;
     if untrusted {
@@ -164,9 +165,9 @@ fn load(path: &Path, untrusted: bool) -> Result<Result<Measured, Vec<String>>, F
 /// The number of values that a warning names.
 const NAMED_MAX: usize = 5;
 
-/// Judges the comparison by a threshold. Returns a failure, after which the comparison is shown, if B
-/// is slower than A by more than `percent`, or if there are too few runs. Fails if A and B have neither
-/// a time nor a rate in common.
+/// Judges the comparison by a threshold. Returns a failure, after which the comparison is shown, if
+/// B is slower than A by more than `percent`, or if there are too few runs. Fails if A and B have
+/// neither a time nor a rate in common.
 fn judged(comparison: &mut Comparison, percent: f64) -> Result<Result<(), Failure>, Failure> {
     comparison.judge(percent / 100.0);
     let Some(judgement) = comparison.judgement else {

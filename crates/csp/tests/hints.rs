@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use cellworks_csp::{Channel, Gate, Network, Reader};
+use cellworks_csp::{Channel, Gate, Network, Reader, Writer};
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
 
@@ -150,19 +150,21 @@ impl Drop for Started {
 
 // ----------------------------------------------------------------------------------- the children
 
-fn read_all(network: &mut Network<'_, Host>, mut numbers: Reader<u32>) {
+/// Returns a network with a process that reads all numbers of a writer.
+fn with_a_reader(host: &Host) -> (Network<'_, Host>, Writer<u32>) {
+    let (numbers, mut to_read) = Channel::new().one_to_one();
+    let mut network = Network::on(host);
     network.process("reader", SpeId::new(0), move |process| {
         loop {
-            numbers.read(process)?;
+            to_read.read(process)?;
         }
     });
+    (network, numbers)
 }
 
 fn a_thread_borrows_its_gate() {
     let host = Host::new().unwrap();
-    let (numbers, to_read) = Channel::new().one_to_one();
-    let mut network = Network::on(&host);
-    read_all(&mut network, to_read);
+    let (mut network, numbers) = with_a_reader(&host);
     let mut gate = network.gate("client", numbers);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -175,9 +177,7 @@ fn a_thread_borrows_its_gate() {
 
 fn a_task_borrows_its_ends() {
     let host = Host::new().unwrap();
-    let (numbers, to_read) = Channel::new().one_to_one();
-    let mut network = Network::on(&host);
-    read_all(&mut network, to_read);
+    let (mut network, numbers) = with_a_reader(&host);
     let (gate, numbers) = network.gate("client", numbers).into_async();
     let mut numbers = gate.writer(numbers);
     let client = async { numbers.write(1).await.unwrap() };
@@ -189,9 +189,7 @@ fn a_task_borrows_its_ends() {
 
 fn a_thread_is_joined_before_the_run() {
     let host = Host::new().unwrap();
-    let (numbers, to_read) = Channel::new().one_to_one();
-    let mut network = Network::on(&host);
-    read_all(&mut network, to_read);
+    let (mut network, numbers) = with_a_reader(&host);
     let mut gate = network.gate("client", numbers);
     let client = thread::spawn(move || {
         let (numbers, process) = gate.enter().unwrap();
@@ -203,9 +201,7 @@ fn a_thread_is_joined_before_the_run() {
 
 fn a_task_is_awaited_before_the_run() {
     let host = Host::new().unwrap();
-    let (numbers, to_read) = Channel::new().one_to_one();
-    let mut network = Network::on(&host);
-    read_all(&mut network, to_read);
+    let (mut network, numbers) = with_a_reader(&host);
     let (gate, numbers) = network.gate("client", numbers).into_async();
     let mut numbers = gate.writer(numbers);
     smol::block_on(async { numbers.write(1).await.unwrap() });
@@ -215,9 +211,7 @@ fn a_task_is_awaited_before_the_run() {
 /// The first wait ends before there is a hint.
 fn a_task_waits_again_before_the_run() {
     let host = Host::new().unwrap();
-    let (numbers, to_read) = Channel::new().one_to_one();
-    let mut network = Network::on(&host);
-    read_all(&mut network, to_read);
+    let (mut network, numbers) = with_a_reader(&host);
     let (gate, numbers) = network.gate("client", numbers).into_async();
     let mut numbers = gate.writer(numbers);
     smol::block_on(async {
@@ -248,7 +242,10 @@ fn an_idle_network_ends() {
         scope.spawn(move || {
             smol::block_on(numbers.write(1)).unwrap();
             thread::sleep(LONGER_THAN_A_HINT);
-            drop((listening, gate, numbers));
+            // Gates that go one after the other show that the network does not stand still.
+            drop(listening);
+            thread::sleep(Duration::from_secs(3));
+            drop((gate, numbers));
         });
         network.run().unwrap();
     });

@@ -267,7 +267,7 @@ impl Topology {
         self.last_level_cache_bytes
     }
 
-    /// Returns the same machine with so many levels of caches.
+    /// Returns the same machine with `levels` levels of caches.
     #[must_use]
     pub fn with_cache_levels(mut self, levels: usize) -> Self {
         self.cache_levels = Some(levels);

@@ -217,7 +217,7 @@ pub trait Outside: Send + Sync {
     fn dismiss(&self);
 
     /// Tells the machine whom to ask about the outside threads when the run does not go on. A
-    /// machine without a watchdog asks nobody.
+    /// machine without a watchdog does not ask.
     fn ask(&self, outsiders: Weak<dyn Outsiders>) {
         drop(outsiders);
     }

@@ -10,7 +10,8 @@ pub(crate) const DENSE_MAX: usize = 256;
 impl Problem {
     /// Returns the average cost of random placements. A place for k tasks has k slots, and each
     /// task that is not fixed is equally likely in each free slot. Allocates 32 to 64 bytes for
-    /// each pair of slots, or, if the costs have levels, some bytes for each slot and pair of tasks.
+    /// each pair of slots, or, if the costs have levels, some bytes for each slot and pair of
+    /// tasks.
     pub fn average_cost(&self) -> f64 {
         match self.is_sparse(DENSE_MAX) {
             true => Sparse::new(self).average(),

@@ -13,8 +13,8 @@ const PLACES_MAX: usize = 1 << 24;
 /// and for a task that sends to itself.
 ///
 /// Costs are a matrix, or the costs of a machine of levels, such as nodes, packages and cores. The
-/// cost between two places of such a machine is that of the outermost [`Level`] on which their parts
-/// differ. It takes memory for each level, and not for each pair of places.
+/// cost between two places of such a machine is that of the outermost [`Level`] on which their
+/// parts differ. It takes memory for each level, and not for each pair of places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// The levels outside of the matrix, the outermost first. Empty if the costs are a matrix.
@@ -162,8 +162,8 @@ impl Costs {
         self.values[from * self.block + to]
     }
 
-    /// Returns each cost once or more often: the costs between `places`, or, on a machine of levels,
-    /// all of its costs.
+    /// Returns each cost once or more often: the costs between `places`, or, on a machine of
+    /// levels, all of its costs.
     pub(crate) fn all<'a>(&'a self, places: &'a [Place]) -> Box<dyn Iterator<Item = f64> + 'a> {
         if self.levels.is_empty() {
             let row = |from: &'a Place| places.iter().map(|to| self.between(*from, *to));

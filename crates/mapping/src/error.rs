@@ -69,7 +69,7 @@ pub enum ProblemError {
         /// The value that was given.
         cost: f64,
     },
-    /// A level of a machine without parts, or with so many that there are more than 2^24 places.
+    /// A level of a machine without parts, or a machine with more than 2^24 places.
     #[error(
         "the level `{level}` has {parts} parts of {size} places: a level has 1 or more, and a machine at most 2^24 \
          places"

@@ -26,8 +26,8 @@ pub struct JobBinding {
 }
 
 impl JobBinding {
-    /// Binds each task to a node, by its number in `nodes`, and to a CPU of this node. CPUs have the
-    /// numbers of the operating system. Without `nodes` all tasks are on this computer, node 0.
+    /// Binds each task to a node, by its number in `nodes`, and to a CPU of this node. CPUs have
+    /// the numbers of the operating system. Without `nodes` all tasks are on this computer, node 0.
     ///
     /// # Panics
     ///

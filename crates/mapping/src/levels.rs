@@ -35,13 +35,13 @@ const INSIDE: [(&str, usize); 12] = [
 ///   of nodes can have any name. Inside of nodes the names are those of hwloc. Attributes in
 ///   brackets are ignored;
 /// - numbers of parts only, such as `2 10 4` or `2@10 4@5`;
-/// - that of Scotch's complete trees: `tleaf 3 2 10 4 5 8 1` has 3 levels, with 2, 4 and 8 parts, and
-///   links that cost 10, 5 and 1. As in Scotch, the links of all levels that two places differ in
-///   add up: the costs are 16, 6 and 1.
+/// - that of Scotch's complete trees: `tleaf 3 2 10 4 5 8 1` has 3 levels, with 2, 4 and 8 parts,
+///   and links that cost 10, 5 and 1. As in Scotch, the links of all levels that two places differ
+///   in add up: the costs are 16, 6 and 1.
 ///
 /// A cost is a number with a unit of time (`ps`, `ns`, `us`, `ms`, `s`), or all costs have none.
-/// Without any cost, the cost of a level is the number of levels from the places up to it: 1 for the
-/// innermost level, 2 for the next, and so on.
+/// Without any cost, the cost of a level is the number of levels from the places up to it: 1 for
+/// the innermost level, 2 for the next, and so on.
 ///
 /// ```
 /// use cellworks_mapping::{Machine, Place};

@@ -136,8 +136,8 @@ impl Problem {
         }
     }
 
-    /// Returns the same problem with costs that are higher where they were lower. All placements have
-    /// the same volume, so the cheapest placement is the most expensive one of this problem.
+    /// Returns the same problem with costs that are higher where they were lower. All placements
+    /// have the same volume, so the cheapest placement is the most expensive one of this problem.
     pub(crate) fn opposite(&self) -> Self {
         let places: Vec<Place> = (0..self.costs.places()).map(Place).collect();
         let highest = self.costs.all(&places).fold(0.0, f64::max);

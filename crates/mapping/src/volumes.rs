@@ -74,8 +74,8 @@ impl Volumes {
 
     /// Returns the volumes of a run: what its tasks have sent to each other, in lines of 128 bytes
     /// and at least one for each message ([`Flow::lines`](cellworks_machine::Flow::lines)). The
-    /// tasks are those of [`Flows::of_tasks`]; what the PPE or threads outside the machine have sent
-    /// or received is left out, because they cannot be placed.
+    /// tasks are those of [`Flows::of_tasks`]; what the PPE or threads outside the machine have
+    /// sent or received is left out, because they cannot be placed.
     ///
     /// ```
     /// use cellworks_machine::{Flow, Flows, Party, Processor, SpeId};

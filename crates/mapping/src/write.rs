@@ -113,9 +113,10 @@ fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) 
     }
 }
 
-/// Writes the place of each task as a mapping of Scotch, for its programs `gmtst` and `gout`, and for
-/// [`read::scotch_mapping`](crate::read::scotch_mapping): the number of tasks, and then the number
-/// and the place of each task. `first` is the number of the first task, as in the graph: 0 or 1.
+/// Writes the place of each task as a mapping of Scotch, for its programs `gmtst` and `gout`, and
+/// for [`read::scotch_mapping`](crate::read::scotch_mapping): the number of tasks, and then the
+/// number and the place of each task. `first` is the number of the first task, as in the graph: 0
+/// or 1.
 ///
 /// ```
 /// use cellworks_mapping::write;

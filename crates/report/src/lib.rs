@@ -342,9 +342,9 @@ pub struct Bottleneck {
     pub unit: String,
     /// The result of the run.
     pub value: f64,
-    /// The kind of the part that limits the result: the part without which the result improves most,
-    /// or the requests of MFCs if these are all under way and wait for this part. `None` if no part
-    /// alone improves the result by 1 % or more.
+    /// The kind of the part that limits the result: the part without which the result improves
+    /// most, or the requests of MFCs if these are all under way and wait for this part. `None` if
+    /// no part alone improves the result by 1 % or more.
     pub part: Option<String>,
     /// A sentence about how the part limits. Empty if none does, and in older files.
     #[serde(default)]

@@ -68,8 +68,8 @@ impl Measured {
     /// how many there were. What is only uncertain and has an interval stays, because the interval
     /// says how much is known, unless most of the report is uncertain. If the report is not
     /// trustworthy only because of what was removed, it counts as trustworthy afterwards. It then
-    /// also loses its findings and its matrix of memory, which may rest on what was removed. A report
-    /// is not changed if nothing trustworthy would be left.
+    /// also loses its findings and its matrix of memory, which may rest on what was removed. A
+    /// report is not changed if nothing trustworthy would be left.
     pub fn leave_out_doubts(&mut self) -> usize {
         let Self::Stats(report) = self else {
             return 0;

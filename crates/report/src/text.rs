@@ -292,8 +292,8 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
 }
 
 /// Returns sentences about the nearest and the farthest pair of SPEs in a matrix, and the average
-/// of all pairs if all were measured, which is what a choice by chance costs. `None` if the times of the two pairs differ
-/// by less than 5 %, or if only one pair was measured.
+/// of all pairs if all were measured, which is what a choice by chance costs. `None` if the times
+/// of the two pairs differ by less than 5 %, or if only one pair was measured.
 pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Option<String> {
     let rows = matrix.one_way_ns.iter().enumerate();
     let pairs = rows.flat_map(|(from, row)| {

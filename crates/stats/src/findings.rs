@@ -25,8 +25,9 @@ const MISSED_MAX: f64 = 0.55;
 const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Derives quantities from several measurements on a machine. The measurements can be those of
-/// [`characterize`](crate::characterize). A quantity is left out if its measurements are missing. It
-/// is marked as doubtful if it does not also follow from the measurements without doubts, within 5 %.
+/// [`characterize`](crate::characterize). A quantity is left out if its measurements are missing.
+/// It is marked as doubtful if it does not also follow from the measurements without doubts, within
+/// 5 %.
 ///
 /// On a machine with caches and with threads that sleep:
 ///
@@ -638,8 +639,8 @@ mod tests {
         assert_eq!(levels.count(), 3);
     }
 
-    #[test]
-    fn what_rests_on_a_measurement_with_doubts_is_doubtful() {
+    /// Chases in a cache of 16 KB and in memory.
+    fn two_levels() -> [Measurement; 6] {
         let times = [
             (4, 1.0),
             (8, 1.0),
@@ -648,7 +649,12 @@ mod tests {
             (64, 10.0),
             (128, 10.0),
         ];
-        let mut measurements = times.map(|(kb, ns)| chase(kb * KB, 1, 0, ns));
+        times.map(|(kb, ns)| chase(kb * KB, 1, 0, ns))
+    }
+
+    #[test]
+    fn what_rests_on_a_measurement_with_doubts_is_doubtful() {
+        let mut measurements = two_levels();
         let doubtful = |measurements: &[Measurement]| -> Vec<(String, bool)> {
             let found = findings(measurements, Capabilities::default()).into_iter();
             found.map(|one| (one.name, one.doubtful)).collect()
@@ -679,15 +685,7 @@ mod tests {
 
     #[test]
     fn a_curve_with_two_levels_has_both() {
-        let times = [
-            (4, 1.0),
-            (8, 1.0),
-            (16, 1.2),
-            (32, 9.0),
-            (64, 10.0),
-            (128, 10.0),
-        ];
-        let measurements = times.map(|(kb, ns)| chase(kb * KB, 1, 0, ns));
+        let measurements = two_levels();
         let expected = [
             found("cache_bytes", 16_384.0, "bytes", json!({ "level": 1 })),
             found("cache_latency_ns", 1.0, "ns", json!({ "level": 1 })),

@@ -128,9 +128,9 @@ fn drop_in(
     }
 }
 
-/// Returns the commands that apply a placement, each with what it gives and when it does not. `file`
-/// is the placement, as the commands name it.
-/// `are_named` says that the user has given the nodes other names than the file.
+/// Returns the commands that apply a placement, each with what it gives and when it does not.
+/// `file` is the placement, as the commands name it. `are_named` says that the user has given the
+/// nodes other names than the file.
 pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<ToolCommand> {
     let file = quoted(&file.display().to_string());
     let tasks = job.tasks().len();

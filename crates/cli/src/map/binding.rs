@@ -20,7 +20,7 @@ const BINDING_VARIABLES: [&str; 4] = [
     "KMP_AFFINITY",
 ];
 
-/// The length at which a range of CPUs is cut. No system has so many.
+/// The length at which a range of CPUs is cut. No system has more CPUs.
 pub(super) const CPUS_MAX: usize = 1 << 16;
 
 pub(super) fn allowed() -> Result<BTreeSet<usize>, Failure> {

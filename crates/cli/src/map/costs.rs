@@ -150,8 +150,8 @@ impl Cpus {
         self.nodes.is_empty().then(|| cpus.collect())
     }
 
-    /// Returns the places of all CPUs except one of each core: the first of those in `first`, or else
-    /// the first that is not in `left_out`. `None` if the core of a CPU is unknown.
+    /// Returns the places of all CPUs except one of each core: the first of those in `first`, or
+    /// else the first that is not in `left_out`. `None` if the core of a CPU is unknown.
     pub fn others_of_cores(
         &self,
         first: &BTreeSet<usize>,
@@ -385,7 +385,8 @@ fn of_levels(line: &str) -> Result<Places, Failure> {
     })
 }
 
-/// Reads a square table of latencies, whose row and column n belong to CPU n, or a target of Scotch.
+/// Reads a square table of latencies, whose row and column n belong to CPU n, or a target of
+/// Scotch.
 fn of_text(file: &Path) -> Result<Places, Failure> {
     let costs = match read::costs(file).map_err(|error| Failure::Usage(error.to_string()))? {
         TextCosts::Latencies(costs) => costs,

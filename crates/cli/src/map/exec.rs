@@ -48,10 +48,10 @@ there is no such command; then nothing was started.";
 /// GOMP_CPU_AFFINITY or KMP_AFFINITY, is in the environment, the command does not get it, and a
 /// warning says so. If mpirun or srun starts several processes on a computer, each process is
 /// confined to one CPU: rank 0 of that computer to the CPU of task 0, rank 1 to the CPU of task 1,
-/// and so on. If the placement is on several nodes, the rank is that in the whole job, and a process
-/// that the launcher has started on another node than that of its task is refused. The launcher must
-/// not bind the processes itself: use --bind-to none of mpirun, -bind-to none of mpiexec.hydra, or
-/// --cpu-bind=none of srun.
+/// and so on. If the placement is on several nodes, the rank is that in the whole job, and a
+/// process that the launcher has started on another node than that of its task is refused. The
+/// launcher must not bind the processes itself: use --bind-to none of mpirun, -bind-to none of
+/// mpiexec.hydra, or --cpu-bind=none of srun.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExecArgs {

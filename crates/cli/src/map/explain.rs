@@ -43,9 +43,9 @@ Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct ExplainArgs {
-    /// A placement in one of four forms: the JSON of `map solve`; a mapping of Scotch; the places of
-    /// task 0, task 1 and so on, such as 0,2,4,3; or, between brackets, the tasks of place 0, place 1
-    /// and so on, as `map ring` names mappings: [0213]
+    /// A placement in one of four forms: the JSON of `map solve`; a mapping of Scotch; the places
+    /// of task 0, task 1 and so on, such as 0,2,4,3; or, between brackets, the tasks of place 0,
+    /// place 1 and so on, as `map ring` names mappings: [0213]
     #[arg(value_name = "A")]
     pub a: String,
 
@@ -53,8 +53,8 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// The tasks: a file of QAPLIB, or with --costs the volumes between them, in one of the forms that
-    /// `map solve` reads. `-` is standard input
+    /// The tasks: a file of QAPLIB, or with --costs the volumes between them, in one of the forms
+    /// that `map solve` reads. `-` is standard input
     #[arg(
         id = "file",
         long = "problem",

@@ -97,8 +97,8 @@ const GLOBAL_SIZE: &str = "PMI_SIZE";
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`] if the variable is no number, or if the number of processes on this computer is
-/// known, and is not that of the tasks.
+/// [`Failure::Usage`] if the variable is no number, or if the number of processes on this computer
+/// is known, and is not that of the tasks.
 pub(super) fn rank(tasks: usize) -> Result<Option<(usize, &'static str)>, Failure> {
     if let Some(launcher) = innermost() {
         return match (launcher.processes)() {

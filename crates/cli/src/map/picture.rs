@@ -20,7 +20,8 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Returns the places. If there are too many for a picture, the parts of a level stand for them.
+    /// Returns the places. If there are too many for a picture, the parts of a level stand for
+    /// them.
     pub fn of(places: &Places) -> Self {
         let count = places.costs.places();
         let levels = places.costs.levels();

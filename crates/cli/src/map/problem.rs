@@ -31,20 +31,21 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_name = "TASKS", value_parser = such_as("4", kept), requires = "pattern")]
     pub tasks: Option<usize>,
 
-    /// Of files of Open MPI's monitoring, counts what the program asked for: its own messages, and what
-    /// its collectives mean. Without this flag, counts the messages that went from rank to rank
+    /// Of files of Open MPI's monitoring, counts what the program asked for: its own messages, and
+    /// what its collectives mean. Without this flag, counts the messages that went from rank to
+    /// rank
     #[arg(long, requires = "file", requires = "costs")]
     pub meant: bool,
 
     /// The cost of a unit of volume between cores: a file, or a machine in one line. The ending of
-    /// the name tells the format. A .json file is the JSON of `stats --matrix`, and an .xml file has distances of hwloc. A .toml file,
-    /// or a name such as qs22, is a simulated machine, and a unit is then 128 bytes from one SPE to
-    /// another. Any other file is a table of latencies with commas between the values, as
-    /// core-to-core-latency --csv writes it, or a target of Scotch. Such a table names no CPUs: its
-    /// first line is taken for CPU 0, its second line for CPU 1 and so on, unless --cpus-of-rows
-    /// names others. A machine in one line has its levels, the outermost first, each with its number
-    /// of parts and its cost:
-    /// "node:2@1.8us package:2@120ns core:16@60ns", or "tleaf 3 2 10 4 5 8 1" as for Scotch
+    /// the name tells the format. A .json file is the JSON of `stats --matrix`, and an .xml file
+    /// has distances of hwloc. A .toml file, or a name such as qs22, is a simulated machine, and a
+    /// unit is then 128 bytes from one SPE to another. Any other file is a table of latencies with
+    /// commas between the values, as core-to-core-latency --csv writes it, or a target of Scotch.
+    /// Such a table names no CPUs: its first line is taken for CPU 0, its second line for CPU 1 and
+    /// so on, unless --cpus-of-rows names others. A machine in one line has its levels, the
+    /// outermost first, each with its number of parts and its cost: "node:2@1.8us package:2@120ns
+    /// core:16@60ns", or "tleaf 3 2 10 4 5 8 1" as for Scotch
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
 
@@ -53,8 +54,8 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_name = "CPUS", requires = "costs")]
     pub cpus_of_rows: Option<CpusOfRows>,
 
-    /// The places are on several nodes with the CPUs of --costs: a number such as 4, or names such as
-    /// n01,n02
+    /// The places are on several nodes with the CPUs of --costs: a number such as 4, or names such
+    /// as n01,n02
     #[arg(long, value_name = "NODES", requires_all = ["costs", "network"])]
     pub nodes: Option<Nodes>,
 

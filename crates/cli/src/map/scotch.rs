@@ -21,8 +21,8 @@ Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files 
 
 /// Prints a placement as a mapping of Scotch.
 ///
-/// Programs of Scotch such as `gmtst` and `gout` read it, together with the graph and the target. It
-/// has the number of tasks, and for each task its number and the number of its place.
+/// Programs of Scotch such as `gmtst` and `gout` read it, together with the graph and the target.
+/// It has the number of tasks, and for each task its number and the number of its place.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ScotchArgs {

@@ -89,10 +89,10 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct SolveArgs {
-    /// The problem: a file of QAPLIB, or with --costs the volumes between tasks. Those are lines with
-    /// a sending task, a receiving task and the volume between them; a matrix, also of Matrix Market;
-    /// a graph of METIS or Scotch; or the name of the files that Open MPI's monitoring has written.
-    /// `-` is standard input
+    /// The problem: a file of QAPLIB, or with --costs the volumes between tasks. Those are lines
+    /// with a sending task, a receiving task and the volume between them; a matrix, also of Matrix
+    /// Market; a graph of METIS or Scotch; or the name of the files that Open MPI's monitoring has
+    /// written. `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "pattern", value_parser = input())]
     pub file: Option<PathBuf>,
 
@@ -135,8 +135,8 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "PLACES", value_parser = forbidden)]
     pub forbid: Vec<Forbidden>,
 
-    /// One CPU of each core takes tasks, and its other hardware threads stay empty. The costs have to
-    /// name cores: the JSON of `stats --matrix`, or a machine in one line with core and pu
+    /// One CPU of each core takes tasks, and its other hardware threads stay empty. The costs have
+    /// to name cores: the JSON of `stats --matrix`, or a machine in one line with core and pu
     #[arg(long)]
     pub one_per_core: bool,
 

@@ -134,10 +134,10 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "TIME", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Duration>,
 
-    /// The time for the whole run, such as 10m, in which it measures again what was disturbed by other
-    /// programs, or while the computer was in another state, until nothing was. It counts from the
-    /// start: if less time is left after everything was measured once, less is repeated. Then ends
-    /// with 0 or with 3
+    /// The time for the whole run, such as 10m, in which it measures again what was disturbed by
+    /// other programs, or while the computer was in another state, until nothing was. It counts
+    /// from the start: if less time is left after everything was measured once, less is repeated.
+    /// Then ends with 0 or with 3
     #[arg(long, value_name = "TIME", value_parser = until_trusted, allow_hyphen_values = true)]
     pub until_trusted: Option<Duration>,
 

@@ -37,9 +37,9 @@ const WAKE_UPS_LONGER: u32 = 8;
 /// whether it is disturbed, and Ctrl-C waits for its end.
 const TOGETHER_MAX: usize = 8;
 
-/// The largest number of visits that `--until-trusted` adds to a measurement that is only uncertain.
-/// If visits differ, more of them do not make the interval narrow. Visits until it is narrow would keep
-/// intervals that are narrow by chance.
+/// The largest number of visits that `--until-trusted` adds to a measurement that is only
+/// uncertain. If visits differ, more of them do not make the interval narrow. Visits until it is
+/// narrow would keep intervals that are narrow by chance.
 const LONGER_MAX: u32 = 1;
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {

@@ -199,8 +199,8 @@ fn several_runs_of_each_side() {
                 .args(flags),
         )
     };
-    // One run on each side cannot tell a change from what varies from run to run, and the runs of one
-    // side differ as much as the two sides do.
+    // One run on each side cannot tell a change from what varies from run to run, and the runs of
+    // one side differ as much as the two sides do.
     let one = compare(&[&a], &[&b2], &["--threshold", "5%"]);
     assert_eq!(one.code, Some(2), "{}", one.err);
     assert!(

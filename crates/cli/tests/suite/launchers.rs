@@ -544,7 +544,7 @@ fn the_walk_of_the_guide_ends_where_the_placement_says() {
     let (_, walk) = GUIDE.split_once("### A job on two computers").unwrap();
     let (_, walk) = walk.split_once("```sh\n").unwrap();
     let (walk, _) = walk.split_once("```").unwrap();
-    // The nodes have two CPUs, and nobody waits ten seconds.
+    // The nodes have two CPUs here, and the search takes a second in place of ten.
     let costs = format!("--costs node.csv --cpus-of-rows {first},{second} --capacity 2 --time 1");
     let walk = walk.replace("--costs node.json", &costs);
     let run = shell(folder.path(), &walk);

@@ -1494,7 +1494,8 @@ fn a_machine_of_nodes_is_described_in_one_line() {
     let one = printed(&[&RING_OF_8[..], &["--costs", "package:2 core:2 pu:2"]].concat());
     assert!(one.contains("taskset --cpu-list 0-7 COMMAND"), "{one}");
     let tree = printed(&[&RING_OF_8[..], &["--costs", "tleaf 3 2 10 2 5 2 1"]].concat());
-    // As many as above, at the costs of links, which add up: 4 * 1, 2 * 6 and 2 * 16, in each direction.
+    // As many as above, at the costs of links, which add up: 4 * 1, 2 * 6 and 2 * 16, in each
+    // direction.
     assert!(tree.contains("cost          96"), "{tree}");
     assert!(!tree.contains("CPU"), "{tree}");
 }

@@ -41,8 +41,8 @@ fn is_number(word: &str) -> bool {
     word.parse::<f64>().is_ok()
 }
 
-/// Removes what surrounds the elements: the size before them, names of columns and rows, and a comma
-/// after the last element of each row.
+/// Removes what surrounds the elements: the size before them, names of columns and rows, and a
+/// comma after the last element of each row.
 fn bare(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     let size = rows.len().saturating_sub(1);
     let has_size = |row: &Row<'_>| row.1.len() == 1 && row.1[0].parse() == Ok(size);
@@ -71,9 +71,9 @@ fn bare(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     rows
 }
 
-/// Returns true if a text is a plain matrix: as many rows as columns. Up to three rows can be a list
-/// of edges as well. They are a matrix if no task sends to itself, because an edge of the first task
-/// to itself, or of volume 0, hardly ever stands in a list.
+/// Returns true if a text is a plain matrix: as many rows as columns. Up to three rows can be a
+/// list of edges as well. They are a matrix if no task sends to itself, because an edge of the
+/// first task to itself, or of volume 0, hardly ever stands in a list.
 pub(super) fn is_plain(text: &str) -> bool {
     let all = rows(text);
     let count = all.len();

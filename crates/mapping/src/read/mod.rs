@@ -71,8 +71,8 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
 /// - a matrix of Matrix Market, with coordinates or all elements, `general` or `symmetric`;
 /// - a graph of METIS or Scotch. The weight of an edge is the volume in each direction. Weights of
 ///   vertices are ignored, with a note;
-/// - what Open MPI's monitoring has counted, as [`monitored`] reads it. `file` is the file of a rank,
-///   or the name that was given to Open MPI.
+/// - what Open MPI's monitoring has counted, as [`monitored`] reads it. `file` is the file of a
+///   rank, or the name that was given to Open MPI.
 ///
 /// The content tells the kind. Up to three lines with as many numbers can be a matrix or a list of
 /// edges. They are a matrix if its diagonal is 0, with a note. A list that begins with `tasks N` is
@@ -105,20 +105,20 @@ pub fn volumes(file: impl AsRef<Path>) -> Result<Tasks, ReadError> {
         .map_err(|error| at_line(file, error))
 }
 
-/// Reads what Open MPI's monitoring component has counted in a run. `name` is the file name that was
-/// given to Open MPI as `pml_monitoring_filename`, `NAME.*.prof`, the file of a rank, such as
-/// `NAME.0.prof`, or a folder with the files of one run. The files of all ranks are read. Volumes are
-/// in bytes.
+/// Reads what Open MPI's monitoring component has counted in a run. `name` is the file name that
+/// was given to Open MPI as `pml_monitoring_filename`, `NAME.*.prof`, the file of a rank, such as
+/// `NAME.0.prof`, or a folder with the files of one run. The files of all ranks are read. Volumes
+/// are in bytes.
 ///
 /// With [`Counted::Crossed`] the volumes are the messages that went from rank to rank, and the data
-/// that puts and gets moved. With [`Counted::Meant`] the messages inside of collectives are left out,
-/// and what collectives mean counts instead. This takes files of `pml_monitoring_enable 2`.
+/// that puts and gets moved. With [`Counted::Meant`] the messages inside of collectives are left
+/// out, and what collectives mean counts instead. This takes files of `pml_monitoring_enable 2`.
 ///
 /// # Errors
 ///
 /// Fails if a file cannot be read, is cut off or is not of this kind, if the file of a rank is
-/// missing, or if files are of different runs. Fails for [`Counted::Meant`] if there are collectives
-/// and no messages inside of them.
+/// missing, or if files are of different runs. Fails for [`Counted::Meant`] if there are
+/// collectives and no messages inside of them.
 pub fn monitored(name: impl AsRef<Path>, counted: Counted) -> Result<Tasks, ReadError> {
     monitored::read(name.as_ref(), counted)
 }
@@ -159,13 +159,13 @@ pub fn costs(file: impl AsRef<Path>) -> Result<TextCosts, ReadError> {
 }
 
 /// Reads a mapping of Scotch, such as [`write::scotch_mapping`](crate::write::scotch_mapping)
-/// writes: the number of tasks, and then the number and the place of each task. Returns the place of
-/// each task. Tasks are numbered from 0 or from 1.
+/// writes: the number of tasks, and then the number and the place of each task. Returns the place
+/// of each task. Tasks are numbered from 0 or from 1.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, if a word is not a number, if a task is missing or named twice,
-/// or if a task has no place.
+/// Fails if the file cannot be read, if a word is not a number, if a task is missing or named
+/// twice, or if a task has no place.
 pub fn scotch_mapping(file: impl AsRef<Path>) -> Result<Vec<usize>, ReadError> {
     read(file.as_ref(), scotch::mapping)
 }

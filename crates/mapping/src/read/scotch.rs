@@ -322,8 +322,8 @@ fn deco(words: &mut Words<'_>) -> Result<Costs, TextError> {
     })?)
 }
 
-/// Returns true if a text has a number in its first line, and in as many lines a vertex, each once and
-/// numbered from 0 or 1, and a whole number.
+/// Returns true if a text has a number in its first line, and in as many lines a vertex, each once
+/// and numbered from 0 or 1, and a whole number.
 pub(super) fn is_mapping(text: &str) -> bool {
     let mut lines = text.trim_end().lines();
     let tasks = lines

@@ -59,8 +59,8 @@ impl Solution {
 /// On a machine of levels with room for more than 256 tasks, tasks and places are divided level by
 /// level, and a local search improves the best division. Of the others, a problem of at most 10!
 /// (3,628,800) placements is solved by evaluating all placements, regardless of the limit. For a
-/// larger problem with room for at most 256 tasks, tabu searches improve a population of placements.
-/// With more room, a local search improves one placement.
+/// larger problem with room for at most 256 tasks, tabu searches improve a population of
+/// placements. With more room, a local search improves one placement.
 ///
 /// A cost may be very high to keep tasks away from a pair of places. The search lowers a cost if it
 /// is more than 10^9 times the next lower one, and also more than the next lower one times twice

@@ -550,8 +550,9 @@ fn a_mapping_of_scotch_is_read_back() {
     );
 }
 
-/// What Scotch writes is read, and Scotch reads what is written. Distances are those that its program
-/// `atst` finds. (In Scotch 7.0.3 those of `gmtst` are others, also between places of a mesh.)
+/// What Scotch writes is read, and Scotch reads what is written. Distances are those that its
+/// program `atst` finds. (In Scotch 7.0.3 those of `gmtst` are others, also between places of a
+/// mesh.)
 #[test]
 fn scotch_and_this_crate_read_each_others_files() {
     let programs = ["gmk_m2", "amk_m2", "atst", "scotch_gmap", "gmtst"];

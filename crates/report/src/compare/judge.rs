@@ -45,8 +45,8 @@ impl Comparison {
         !self.envelope.machine.is_this_computer() && !self.other.machine.is_this_computer()
     }
 
-    /// Returns the slowdowns that the comparison would have noticed in half and in nine of ten of the
-    /// judged times and rates. `None` if nothing varies from run to run, or nothing was judged.
+    /// Returns the slowdowns that the comparison would have noticed in half and in nine of ten of
+    /// the judged times and rates. `None` if nothing varies from run to run, or nothing was judged.
     pub(super) fn noticeable(&self) -> Option<[f64; 2]> {
         let least = 1.0 + self.judgement.map_or(0.0, |judgement| judgement.threshold);
         let mut noticeable: Vec<f64> = self

@@ -1,9 +1,9 @@
 //! What a threshold says about a comparison.
 //!
 //! ```text
-//!   runs of A   ●  ● ●              If nothing has changed, every order of the runs is as likely as
-//!   runs of B           ●● ●        every other. Three runs of each side are apart, with B slower,
-//!               ───────────────►    in 1 of 20 orders; one run of each side is in 1 of 2.
+//!   runs of A   ●  ● ●            If nothing has changed, every order of the runs is as likely as
+//!   runs of B           ●● ●      every other. Three runs of each side are apart, with B slower,
+//!               ─────────────►    in 1 of 20 orders; one run of each side is in 1 of 2.
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -29,9 +29,9 @@ pub struct Judgement {
     pub too_few_runs: usize,
 }
 
-/// Returns whether so many runs of A and of B can tell a change from what varies from run to run:
-/// without a change, all runs of B would be slower than all runs of A in at most one of 20 cases.
-/// Three runs and three are enough, and so are five and two, or 19 and one.
+/// Returns whether these numbers of runs of A and of B can tell a change from what varies from run
+/// to run: without a change, all runs of B would be slower than all runs of A in at most one of 20
+/// cases. Three runs and three are enough, and so are five and two, or 19 and one.
 pub(super) fn is_enough(runs_of_a: usize, runs_of_b: usize) -> bool {
     let (fewer, more) = (runs_of_a.min(runs_of_b), runs_of_a.max(runs_of_b));
     let mut orders = 1_u64;

@@ -10,8 +10,8 @@ const BYTES_MAX: usize = 16_000;
 /// A list of values that are on one side only ends after this number.
 const LISTED_MAX: usize = 50;
 
-/// Returns the comparison as Markdown: what the threshold says, then the ratios that are beyond both
-/// intervals, then sentences, and the rest folded. Paragraphs are not broken into lines.
+/// Returns the comparison as Markdown: what the threshold says, then the ratios that are beyond
+/// both intervals, then sentences, and the rest folded. Paragraphs are not broken into lines.
 pub fn markdown(comparison: &Comparison) -> String {
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let words = views::words(comparison);

@@ -106,9 +106,9 @@ pub struct Other {
 pub struct Summary {
     /// The number of measurements, values of matrices or results that have a ratio.
     pub compared: usize,
-    /// The geometric mean of the ratios of measurements and matrices, in which the ratio of a rate is
-    /// inverted: B takes so many times as long. `None` without ratios. Results of a program have no
-    /// mean.
+    /// The geometric mean of the ratios of measurements and matrices, in which the ratio of a rate
+    /// is inverted: 1.2 means that B takes 1.2 times as long. `None` without ratios. Results of a
+    /// program have no mean.
     pub geometric_mean_ratio: Option<f64>,
     /// The median distance of the ratios from 1: 0.05 means that half of them are within 5 %.
     pub median_deviation: Option<f64>,
@@ -159,8 +159,8 @@ pub struct Ratio {
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
-    /// Where the data of a measurement lies, in both A and B. `None` if it differs, for other values,
-    /// and in older files.
+    /// Where the data of a measurement lies, in both A and B. `None` if it differs, for other
+    /// values, and in older files.
     #[serde(default)]
     pub lies_in: Option<Storage>,
     /// The smallest slowdown that would have set the intervals apart: 1.2 means that B would have
@@ -416,8 +416,8 @@ impl Ratio {
     }
 }
 
-/// Returns the slowdown from which on the intervals of A and B would have been apart, if the interval
-/// of a slower B had been as wide, in relation to its value, as that of B.
+/// Returns the slowdown from which on the intervals of A and B would have been apart, if the
+/// interval of a slower B had been as wide, in relation to its value, as that of B.
 fn noticeable(a: &Compare, b: &Compare) -> Option<f64> {
     let (of_a, of_b) = a.interval.zip(b.interval)?;
     let slowdown = match is_a_rate(&a.unit)? {

@@ -244,7 +244,8 @@ pub(super) fn factor(ratio: f64) -> String {
     }
 }
 
-/// Returns the value of a parameter. Where the data of a measurement lies is named as `stats` names it.
+/// Returns the value of a parameter. Where the data of a measurement lies is named as `stats` names
+/// it.
 fn shown(ratio: &Ratio, name: &str) -> Option<Value> {
     let place = place(ratio.lies_in).filter(|_| name == "between");
     match place {

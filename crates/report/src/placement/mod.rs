@@ -43,14 +43,15 @@ pub struct PlacementReport {
     pub time_limit_s: f64,
     /// `cost`: the cost of the placement. `bound`: a lower bound of the cost of all placements.
     /// `gap`: the part of the cost that is not proven to be necessary, 0 to 1. `average`: the
-    /// average cost of a random placement. `worst`: the highest cost of a placement that a search for
-    /// it has found; left out if some costs only keep tasks away from pairs of places. `time_to_best`: when the search found the placement.
-    /// `time`: when the search ended. `iterations`: the number of exchanges of two tasks. If a
-    /// command was run, `time_unbound` is its median time without a binding to CPUs, and
-    /// `time_bound` is its median time with the placement. `gain` is the median speed-up of all
-    /// rounds. The speed-up of a round is the time without a binding divided by the time with the
-    /// placement. `gain_at_least` and `gain_at_most` are an interval that contains the true median
-    /// speed-up with a probability of 98 %. If a run was interrupted, unknown values are left out.
+    /// average cost of a random placement. `worst`: the highest cost of a placement that a search
+    /// for it has found; left out if some costs only keep tasks away from pairs of places.
+    /// `time_to_best`: when the search found the placement. `time`: when the search ended.
+    /// `iterations`: the number of exchanges of two tasks. If a command was run, `time_unbound` is
+    /// its median time without a binding to CPUs, and `time_bound` is its median time with the
+    /// placement. `gain` is the median speed-up of all rounds. The speed-up of a round is the time
+    /// without a binding divided by the time with the placement. `gain_at_least` and `gain_at_most`
+    /// are an interval that contains the true median speed-up with a probability of 98 %. If a run
+    /// was interrupted, unknown values are left out.
     pub results: Vec<Finding>,
     /// Whether it is proven that no placement costs less.
     pub optimal: bool,
@@ -72,8 +73,8 @@ pub struct PlacementReport {
     /// CPUs of one computer.
     pub binding: Option<CpuBinding>,
     /// The commands that apply the placement, for each tool. They name the file with this result
-    /// `placement.json`. Empty if the places are not CPUs, and in files that an older version of the
-    /// command wrote.
+    /// `placement.json`. Empty if the places are not CPUs, and in files that an older version of
+    /// the command wrote.
     #[serde(default)]
     pub commands: Vec<ToolCommand>,
     /// The times of a command with each of the cheapest placements that were found. `None` if no

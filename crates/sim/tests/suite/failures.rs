@@ -154,7 +154,8 @@ fn the_error_of_a_full_mailbox_names_it() {
     );
 }
 
-/// The pattern of every example: the error of the run has the cause, whoever panicked with it.
+/// The pattern of every example: the error of the run has the cause, also if the main program
+/// panics with it.
 #[test]
 fn an_unwrapped_join_names_the_spe_and_the_cause() {
     let error = Sim::new(machine())

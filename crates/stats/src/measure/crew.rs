@@ -34,12 +34,12 @@ const WAKE_UP_NS: u64 = 50_000;
 /// An estimate of the time in which the PPE wakes one sleeping SPE and sends its words of a round.
 const SEND_NS: u64 = 5_000;
 
-/// The length of a warm-up if the request gave no number of iterations. Until then, cores have risen
-/// to their clock rate.
+/// The length of a warm-up if the request gave no number of iterations. Until then, cores have
+/// risen to their clock rate.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The length of the warm-up after another visit or measurement. It brings the data of the visit into
-/// the caches; the clock rate of the core is up from what was before.
+/// The length of the warm-up after another visit or measurement. It brings the data of the visit
+/// into the caches; the clock rate of the core is up from what was before.
 const WARM_UP_AGAIN_SPAN: Span = Span::from_nanoseconds(2_500_000);
 
 /// From a loop of this length on, the number of iterations of the whole warm-up follows from it.

@@ -132,8 +132,8 @@ impl Visits {
         self.plan.set_span(span);
     }
 
-    /// Says that another measurement ended just before. If the request gave no number of iterations,
-    /// the warm-up of the first visit is then as short as that of later visits.
+    /// Says that another measurement ended just before. If the request gave no number of
+    /// iterations, the warm-up of the first visit is then as short as that of later visits.
     pub fn set_warm(&mut self) {
         self.plan.pace.is_warm = true;
     }

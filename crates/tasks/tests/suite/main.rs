@@ -44,7 +44,7 @@ fn random_cases() -> ProptestConfig {
 
 /// Runs test cases on every machine. A case is a function that is generic over the machine. The
 /// plain machine shows what a pool asks of a machine, which does not depend on optimisation: it has
-/// no part in release, where a third of the compiler's time would be for it.
+/// no part in release, because it would have the whole suite compiled once more.
 macro_rules! on_every_machine {
     ($($case:ident),+ $(,)?) => {
         $crate::on_every_machine!(@on host: $($case),+);

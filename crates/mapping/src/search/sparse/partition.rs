@@ -26,8 +26,8 @@ pub(super) struct Part {
     pub volumes: Vec<f64>,
     /// The number of items that each vertex stands for.
     pub sizes: Vec<u32>,
-    /// What it costs if a vertex is in the first part, less the cost in the second part, in units of
-    /// volume between the parts.
+    /// What it costs if a vertex is in the first part, less the cost in the second part, in units
+    /// of volume between the parts.
     pub bias: Vec<f64>,
 }
 
