@@ -68,7 +68,6 @@ impl From<wasmparser::BinaryReaderError> for ProgramError {
 
 /// A program of one side, from which any number of instances are made.
 pub(crate) struct Program {
-    pub(crate) side: Side,
     /// The code, without data: instances are made over memories that hold their data already.
     pub(crate) module: Module,
     data: Vec<(usize, Vec<u8>)>,
@@ -170,7 +169,6 @@ impl Program {
         let module = Module::new(engine, &bare)
             .map_err(|error| ProgramError::Damaged(format!("{error:#}")))?;
         Ok(Self {
-            side,
             module,
             data,
             memory,
