@@ -25,7 +25,7 @@ const SPES: usize = 8;
 const SIMULATED_START: u64 = 1_163_203_200_000_000_000;
 
 /// Runs a program of the Cell that `cellworks cc` has built
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "cellworks exec", bin_name = "cellworks exec", trailing_var_arg = true)]
 struct ExecFlags {
     #[command(flatten)]
@@ -54,7 +54,7 @@ struct ExecFlags {
 
 /// Runs `cellworks exec` with its arguments, the name of the command first. Does not return if the
 /// program has run: the process then ends with its exit code.
-pub(crate) fn exec(arguments: Vec<OsString>) -> Result<(), Failure> {
+pub fn exec(arguments: Vec<OsString>) -> Result<(), Failure> {
     let flags = ExecFlags::try_parse_from(arguments).unwrap_or_else(|error| error.exit());
     let code = run(flags)?;
     if code != 0 {
