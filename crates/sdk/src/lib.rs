@@ -1,0 +1,3 @@
+//! C programs of the Cell: compiled, and run on this computer or on a simulated Cell.
+
+pub mod driver;
