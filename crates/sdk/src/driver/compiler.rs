@@ -122,16 +122,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
                 if let Some(language) = language {
                     flags.splice(0..0, ["-x".to_owned(), language.clone()]);
                 }
-                if !flags
-                    .iter()
-                    .any(|flag| flag.starts_with("-std=") || flag == "-ansi")
-                {
-                    let is_cpp = language
-                        .as_deref()
-                        .is_some_and(|one| one.starts_with("c++"));
-                    // The standards of gcc 4.1.
-                    flags.push(if is_cpp { "-std=gnu++98" } else { "-std=gnu89" }.to_owned());
-                }
+                add_standard(&mut flags, language.as_deref());
                 match job.mode {
                     Mode::Preprocess => {
                         let output = job.output.as_deref().map(Path::new);
@@ -179,6 +170,20 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
         }
         _ => Ok(()),
     }
+}
+
+/// Adds the standard of the language, if no flag says it: C99 and C++98 with the extensions of GNU.
+/// The SDK's gcc took C89 and let programs use much of C99, and its `inline` was that of GNU's C89.
+fn add_standard(flags: &mut Vec<String>, language: Option<&str>) {
+    let is_given = flags
+        .iter()
+        .any(|flag| flag.starts_with("-std=") || flag == "-ansi");
+    let standard: &[&str] = match language.is_some_and(|one| one.starts_with("c++")) {
+        _ if is_given => &[],
+        true => &["-std=gnu++98"],
+        false => &["-std=gnu99", "-fgnu89-inline"],
+    };
+    flags.extend(standard.iter().map(|flag| (*flag).to_owned()));
 }
 
 /// Links objects to an executable file.
@@ -423,8 +428,8 @@ mod tests {
         assert_eq!(
             calls,
             [
-                "PPU compile a.c > 0-a.o -O3 -std=gnu89",
-                "PPU compile c.c > 2-c.o -O3 -std=gnu89",
+                "PPU compile a.c > 0-a.o -O3 -std=gnu99 -fgnu89-inline",
+                "PPU compile c.c > 2-c.o -O3 -std=gnu99 -fgnu89-inline",
                 "PPU link 0-a.o b.o 2-c.o > linked.wasm",
             ]
         );
@@ -453,7 +458,7 @@ mod tests {
         assert_eq!(
             calls,
             [format!(
-                "PPU compile a.c > x.o -std=gnu89 -MMD -MF {at}/x.d -MT {at}/x.o"
+                "PPU compile a.c > x.o -std=gnu99 -fgnu89-inline -MMD -MF {at}/x.d -MT {at}/x.o"
             )]
         );
     }
