@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
+use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxStatus, Outbound};
 use cellworks_machine::mfc::{RawCommand, TagMask};
 use cellworks_machine::{
     CellMachine, Handle, Machine, Ppe, SignalMode, SignalRegister, SpeId, TryIssueError,
@@ -105,6 +105,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             .any(|context| context.running.is_some())
     }
 
+    /// Returns the SPE of a context.
+    pub(super) fn spe_of(&self, context: u32) -> Option<SpeId> {
+        Some(self.contexts.get(context as usize)?.as_ref()?.spe)
+    }
+
     fn get(&mut self, context: u32) -> Option<&mut Context<'scope, M>> {
         self.contexts.get_mut(context as usize)?.as_mut()
     }
@@ -112,7 +117,6 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     /// Answers a question about a context, if it can be answered now.
     pub(super) fn serve(
         &mut self,
-        _thread: usize,
         question: Question,
         ppe: &'scope Ppe<'scope, 'env, M>,
         memory: &SharedMemory,
@@ -331,10 +335,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     // A program that polls must not keep its SPEs from running.
                     ppe.yield_now();
                 }
-                done(
-                    (status.outbound | status.inbound_room << 8 | status.outbound_interrupt << 16)
-                        as i32,
-                )
+                done(packed(status) as i32)
             }
             Question::InMboxWrite {
                 words,
@@ -606,6 +607,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         }
         Ok(ready)
     }
+}
+
+/// Returns the word of the mailbox status register (CBEA s.8.6.3).
+pub(super) fn packed(status: MailboxStatus) -> u32 {
+    (status.outbound | status.inbound_room << 8 | status.outbound_interrupt << 16) as u32
 }
 
 /// Puts the data of a program into a local store, and zeros into the rest.

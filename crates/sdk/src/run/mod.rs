@@ -14,6 +14,7 @@ mod link;
 mod memory;
 mod ppu;
 mod program;
+mod spin;
 mod spu;
 mod wasi;
 

@@ -19,10 +19,12 @@ use cellworks_machine::{CellMachine, Cycles, Ppe, Span, Time, Wake};
 use wasmtime::{Caller, Linker, Store, Val, ValType};
 
 use super::code::{Code, SLICE, describe};
-use super::contexts::Contexts;
+use super::contexts::{Contexts, packed};
+use super::engine::Pace;
 use super::guest::{Guest, Outside};
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
+use super::spin::Spin;
 use super::spu::nanoseconds;
 use super::wasi::{self, Clock, HasWasi, Wasi};
 use super::{Failure, Surroundings};
@@ -173,6 +175,7 @@ struct Thread {
     place: Option<&'static str>,
     charged: u64,
     yields: u64,
+    spin: Spin,
     /// What it has returned.
     end: Option<u32>,
     is_joined: bool,
@@ -239,6 +242,7 @@ impl<'p> Ppu<'p> {
             place: None,
             charged: 0,
             yields: 0,
+            spin: Spin::default(),
             end: None,
             is_joined: false,
         });
@@ -409,6 +413,38 @@ impl<'p> Ppu<'p> {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Waits, if a thread polls the mailboxes of a context and all other threads wait.
+    fn poll<'scope, 'env, M: CellMachine>(
+        &mut self,
+        index: usize,
+        (context, status): (u32, u32),
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        contexts: &Contexts<'scope, 'env, M>,
+    ) {
+        let others = self
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index);
+        let others_wait =
+            |(_, other): (_, &Thread)| other.end.is_some() || other.question.is_some();
+        if self.code.pace == Pace::Clock || !{ others }.all(others_wait) {
+            return;
+        }
+        let thread = &mut self.threads[index];
+        let now = ppe.now();
+        let wait = thread
+            .spin
+            .polled((context, 0), status, thread.charged, now);
+        if let Some((wait, spe)) = wait.zip(contexts.spe_of(context)) {
+            let why = format_args!("a change of the mailboxes of context {context}");
+            let is_new = || packed(ppe.mailbox_status(spe)) != status;
+            ppe.core()
+                .wait_until_deadline(&why, now + wait, &mut { is_new });
+            self.threads[index].spin.waited(ppe.now());
+        }
+    }
+
     /// Answers a question, if it can be answered now.
     fn serve<'scope, 'env, M: CellMachine>(
         &mut self,
@@ -418,6 +454,9 @@ impl<'p> Ppu<'p> {
         contexts: &mut Contexts<'scope, 'env, M>,
     ) -> Result<Served, Failure> {
         let after = |span: Span| Some(ppe.now() + span);
+        if !matches!(question, Question::MboxStatus { .. }) {
+            self.threads[index].spin.other();
+        }
         let has_deadline = self.threads[index]
             .question
             .is_some_and(|(_, until)| until.is_some());
@@ -500,8 +539,13 @@ impl<'p> Ppu<'p> {
                     Served::Waits(after(Span::from_nanoseconds(nanoseconds)))
                 }
             },
-            other => match contexts.serve(index, other, ppe, self.memory, self.guest)? {
-                Ok(Some(value)) => Served::Value(value as u32 as u64),
+            other => match contexts.serve(other, ppe, self.memory, self.guest)? {
+                Ok(Some(value)) => {
+                    if let Question::MboxStatus { context } = other {
+                        self.poll(index, (context, value as u32), ppe, contexts);
+                    }
+                    Served::Value(value as u32 as u64)
+                }
                 Ok(None) => Served::Waits(None),
                 Err(outside) => outside.into(),
             },

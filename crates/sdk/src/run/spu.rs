@@ -26,9 +26,11 @@ use wasmtime::{Caller, Linker, Store, Val, ValType};
 
 use super::address::Addresses;
 use super::code::{Code, SLICE, describe};
+use super::engine::Pace;
 use super::guest::Guest;
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
+use super::spin::Spin;
 use super::wasi::{self, Clock, HasWasi, Wasi};
 use super::{Surroundings, Waiting};
 
@@ -255,6 +257,7 @@ pub(crate) struct Run {
     waiting: Waiting,
     memory: Guest,
     channels: Channels,
+    spin: Spin,
     is_stopped: bool,
     charged: u64,
     yields: u64,
@@ -325,6 +328,7 @@ impl Run {
             waiting: waiting.clone(),
             memory,
             channels: Channels::default(),
+            spin: Spin::default(),
             is_stopped: false,
             charged: 0,
             yields: 0,
@@ -427,6 +431,9 @@ impl Run {
     }
 
     fn carry_out<S: CellSpe>(&mut self, spe: &S, question: Question) -> Answer {
+        if !matches!(question, Question::Count(_)) {
+            self.spin.other();
+        }
         let value = match question {
             Question::Clock(Clock::Now) => nanoseconds(spe.now()),
             Question::Clock(Clock::Sleep(until)) => {
@@ -473,10 +480,24 @@ impl Run {
                 Err(answer) => return answer,
             },
             Question::Write(channel, word) => return self.write(spe, channel, word),
-            Question::Count(channel) => match self.count(spe, channel) {
-                Some(count) => count as u64,
-                None => return Answer::Fault(no_channel(channel, "counted")),
-            },
+            Question::Count(channel) => {
+                let Some(mut count) = self.count(spe, channel) else {
+                    return Answer::Fault(no_channel(channel, "counted"));
+                };
+                let polls = self.code.pace == Pace::Instructions && count == 0;
+                let wait =
+                    polls.then(|| self.spin.polled((channel, 0), 0, self.charged, spe.now()));
+                if let Some(wait) = wait.flatten() {
+                    let why = format_args!("a change of the count of channel {channel}");
+                    let until = spe.now() + wait;
+                    spe.wait_until_deadline(&why, until, &mut || {
+                        count = self.count(spe, channel).unwrap_or_default();
+                        count > 0
+                    });
+                    self.spin.waited(spe.now());
+                }
+                count as u64
+            }
             Question::Stop(_) | Question::Halt => unreachable!("`go` has answered"),
         };
         Answer::Value(value)
