@@ -166,7 +166,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
     match job.mode {
         Mode::Link => {
             let output = Path::new(job.output.as_deref().unwrap_or("a.out"));
-            link(tools, side, &objects, output, &job.link, &kept)
+            link(tools, side, &objects, output, &kept)
         }
         _ => Ok(()),
     }
@@ -187,16 +187,15 @@ fn add_standard(flags: &mut Vec<String>, language: Option<&str>) {
 }
 
 /// Links objects to an executable file.
-pub(crate) fn link(
+fn link(
     tools: &dyn Tools,
     side: Side,
     objects: &[PathBuf],
     output: &Path,
-    flags: &[String],
     kept: &TempDir,
 ) -> Result<(), Failed> {
     let module = kept.path().join("linked.wasm");
-    tools.link(side, objects, &module, flags)?;
+    tools.link(side, objects, &module)?;
     write_executable(side, &module, output)
         .map_err(|error| because(&format!("{}: {error}", output.display())))
 }
@@ -380,21 +379,13 @@ mod tests {
             self.add(&format!("{} preprocess {name}", side.name()), output, flags)
         }
 
-        fn link(
-            &self,
-            side: Side,
-            inputs: &[PathBuf],
-            output: &Path,
-            flags: &[String],
-        ) -> Result<(), Failed> {
-            let names = inputs
-                .iter()
-                .map(|path| path.file_name().unwrap().display().to_string());
-            let names: Vec<String> = names.collect();
+        fn link(&self, side: Side, inputs: &[PathBuf], output: &Path) -> Result<(), Failed> {
+            let name = |path: &PathBuf| path.file_name().unwrap().display().to_string();
+            let names: Vec<String> = inputs.iter().map(name).collect();
             self.add(
                 &format!("{} link {}", side.name(), names.join(" ")),
                 Some(output),
-                flags,
+                &[],
             )
         }
 

@@ -35,8 +35,6 @@ pub(crate) struct Job {
     pub flags: Vec<String>,
     /// The folders of `-L`, in their order.
     pub folders: Vec<String>,
-    /// Flags of the linker.
-    pub link: Vec<String>,
     /// The file of dependencies, if a compilation also writes one.
     pub dependencies: Option<Dependencies>,
     /// Sentences for the user.
@@ -133,6 +131,7 @@ const IGNORED_WITH_VALUE: &[&str] = &[
     "-T",
     "-V",
     "-Xassembler",
+    "-Xlinker",
     "-aux-info",
     "-b",
     "-e",
@@ -201,6 +200,8 @@ const IGNORED_BEGINNINGS: &[&str] = &[
     "--sysroot=",
     "-T",
     "-Wa,",
+    // The linker lays out memories of WebAssembly as Cellworks needs them.
+    "-Wl,",
     "-Werror",
     "-mabi=",
     "-maddress-space-conversion",
@@ -359,10 +360,6 @@ impl Parser {
                 let target = value(argument)?;
                 self.dependency.flags.extend([argument.to_owned(), target]);
             }
-            "-Xlinker" => {
-                let flag = value("-Xlinker")?;
-                self.linker([flag.as_str()].into_iter());
-            }
             "-Xpreprocessor" => {
                 let flag = value("-Xpreprocessor")?;
                 self.job.flags.push(flag);
@@ -396,9 +393,7 @@ impl Parser {
             }
             return Ok(());
         }
-        if let Some(flags) = argument.strip_prefix("-Wl,") {
-            self.linker(flags.split(','));
-        } else if let Some(flags) = argument.strip_prefix("-Wp,") {
+        if let Some(flags) = argument.strip_prefix("-Wp,") {
             self.preprocessor(flags)?;
         } else if IGNORED_BEGINNINGS
             .iter()
@@ -446,19 +441,6 @@ impl Parser {
             self.unknown(argument);
         } else if begins(CLANG_BEGINNINGS) && !name.starts_with("inline-limit") {
             self.job.flags.push(argument.to_owned());
-        }
-    }
-
-    /// Handles flags of the linker.
-    fn linker<'a>(&mut self, flags: impl Iterator<Item = &'a str>) {
-        for flag in flags {
-            if matches!(flag, "--whole-archive" | "--no-whole-archive") {
-                // Archives are linked where they are needed, and all of their objects if there is
-                // no other way to need them.
-                self.job.link.push(flag.to_owned());
-            } else if flag.starts_with("--wrap=") {
-                self.job.link.push(flag.to_owned());
-            }
         }
     }
 
@@ -665,7 +647,7 @@ mod tests {
                     --param max-inline-insns=9 -funroll-all-loops -ftree-vectorize -fmodulo-sched -fno-exceptions \
                     -fno-rtti -finline-limit=600 -nostartfiles -qaltivec -qhot -Bprefix a.o";
         let job = job(line);
-        assert_eq!((job.flags, job.link), (Vec::new(), Vec::new()));
+        assert_eq!(job.flags, [""; 0]);
         assert_eq!(job.inputs, [Input::Object("a.o".to_owned())]);
         assert_eq!(
             job.notes,
@@ -704,7 +686,7 @@ mod tests {
 
     #[test]
     fn libraries_and_folders_are_in_their_order() {
-        let job = job("-lspe2 a.c -L up -Ldown b.o -l m lib/c.a -Wl,--whole-archive");
+        let job = job("-lspe2 a.c -L up -Ldown b.o -l m lib/c.a");
         let library = |name: &str| Input::Library(name.to_owned());
         let object = |path: &str| Input::Object(path.to_owned());
         let inputs = [
@@ -715,13 +697,7 @@ mod tests {
             object("lib/c.a"),
         ];
         assert_eq!(job.inputs, inputs);
-        assert_eq!(
-            (job.folders, job.link),
-            (
-                vec!["up".to_owned(), "down".to_owned()],
-                vec!["--whole-archive".to_owned()]
-            )
-        );
+        assert_eq!(job.folders, ["up", "down"]);
     }
 
     #[test]
