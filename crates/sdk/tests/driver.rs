@@ -316,13 +316,17 @@ fn makefiles_with_the_footer_of_the_sdk_work() {
     let Some(shell) = Shell::that_compiles() else {
         return;
     };
-    shell.write("Makefile", format!("DIRS := spu more ppu\n{FOOTER}"));
+    // Only the footer of the environment is there.
+    shell.write(
+        "Makefile",
+        format!("CELL_TOP := /opt/cell/sdk\nDIRS := spu more ppu\n{FOOTER}"),
+    );
     shell.write("spu/kernel.c", SPU);
     let variables = "PROGRAM_spu := kernel-spu\nLIBRARY_embed := lib_kernel.a\nIMPORTS = -lm\n";
     shell.write("spu/Makefile", format!("{variables}{FOOTER}"));
     shell.write("more/one.c", SPU);
     shell.write("more/two.c", SPU);
-    let variables = "PROGRAMS_spu := one two\nLIBRARY_embed64 := lib_more.a\n";
+    let variables = "TARGET_PROCESSOR := spu\nPROGRAMS := one two\nLIBRARY_embed64 := lib_more.a\n";
     shell.write("more/Makefile", format!("{variables}{FOOTER}"));
     shell.write(
         "include/message.h",
@@ -340,6 +344,7 @@ fn makefiles_with_the_footer_of_the_sdk_work() {
     );
     let variables = "PROGRAM_ppu64 := hello\nINCLUDE := -I../include\nCFLAGS_main := -DTEXT='\"done\"'\n\
                      CC_OPT_LEVEL := -O1\nINSTALL_FILES = hello\nINSTALL_DIR = $(EXP_SDKBIN)\n\
+                     CFLAGS = -I$(SDKINC)\n\
                      IMPORTS := ../spu/lib_kernel.a -lspe2 -lpthread  ../more/lib_more.a\n";
     shell.write("ppu/Makefile", format!("{variables}{FOOTER}"));
     let output = shell.run("make -s");

@@ -39,6 +39,9 @@ pub(crate) struct Job {
     pub dependencies: Option<Dependencies>,
     /// Sentences for the user.
     pub notes: Vec<String>,
+    /// `-S`: the object is in a file `.s`, from which the next call makes what it would make of
+    /// assembly.
+    pub assembly: bool,
     pub verbose: bool,
 }
 
@@ -156,7 +159,10 @@ const IGNORED: &[&str] = &[
     "-mbranch-hints",
     "-mdouble-float",
     "-mdual-nops",
+    "-mdouble=fast",
     "-mea32",
+    "-mfloat=accurate",
+    "-mfloat=fast",
     "-merror-reloc",
     "-mhard-float",
     "-mlarge-mem",
@@ -330,9 +336,8 @@ impl Parser {
             "-c" => self.job.mode = Mode::Compile,
             "-E" => self.job.mode = Mode::Preprocess,
             "-S" => {
-                return Err("-S: there is no assembly of the Cell, because programs become WebAssembly; use -c, and \
-                            llvm-objdump -d shows the instructions"
-                    .to_owned());
+                self.job.mode = Mode::Compile;
+                self.job.assembly = true;
             }
             "-fsyntax-only" => self.job.mode = Mode::Check,
             "-shared" => {
@@ -488,21 +493,12 @@ impl Parser {
             Some((name, extension)) if !name.is_empty() && !extension.contains('/') => extension,
             _ => "",
         };
-        let assembly = || {
-            format!(
-                "{path}: assembly of the {} cannot be compiled to WebAssembly; write the function in C, with the \
-                 intrinsics of {}",
-                self.side.name(),
-                match self.side {
-                    Side::Ppu => "ppu_intrinsics.h and altivec.h",
-                    Side::Spu => "spu_intrinsics.h",
-                }
-            )
-        };
         let language = match (&self.language, extension) {
-            (Some(language), _) if language.starts_with("assembler") => return Err(assembly()),
+            (Some(language), _) if language.starts_with("assembler") => {
+                self.job.inputs.push(Input::Object(path.to_owned()));
+                return Ok(());
+            }
             (Some(language), _) => Some(language.clone()),
-            (None, "s" | "S" | "asm" | "sx") => return Err(assembly()),
             (None, "so") => {
                 return Err(format!(
                     "{path}: a shared library of another computer cannot be linked; make an archive of its sources \
@@ -750,6 +746,17 @@ mod tests {
     }
 
     #[test]
+    fn assembly_is_an_object_of_another_name() {
+        let job = job("-S -O2 a.c b.s -x assembler-with-cpp c.c");
+        assert_eq!((job.mode, job.assembly), (Mode::Compile, true));
+        let object = |path: &str| Input::Object(path.to_owned());
+        assert_eq!(
+            job.inputs,
+            [source("a.c", None), object("b.s"), object("c.c")]
+        );
+    }
+
+    #[test]
     fn questions_have_answers() {
         for (line, answer) in [
             ("-dumpversion", "4.1.1"),
@@ -768,14 +775,8 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_another_way() {
         for (line, parts) in [
-            ("-S a.c", ["no assembly", "llvm-objdump"]),
             ("-shared a.o", ["statically", "ppu-ar"]),
             ("-r a.o", ["not linked to an object", "ppu-ar"]),
-            ("a.s", ["assembly of the SPU", "spu_intrinsics.h"]),
-            (
-                "-x assembler-with-cpp a.c",
-                ["assembly of the SPU", "spu_intrinsics.h"],
-            ),
             ("libx.so", ["shared library", "ppu-ar"]),
             ("a.c -o", ["-o", "has to follow"]),
         ] {

@@ -41,9 +41,16 @@ pub(crate) fn environment(native: bool) -> Result<String, String> {
         true => format!("{}:{}", folder("native"), folder("bin")),
         false => folder("bin"),
     };
+    // Some Makefiles set CELL_TOP themselves, and only a variable in MAKEFLAGS is above theirs.
+    let top = cache.join("sdk").display().to_string();
+    let for_make = quoted(&format!(
+        "CELL_TOP={}",
+        top.replace('\\', "\\\\").replace(' ', "\\ ")
+    ));
     Ok(format!(
-        "export CELL_TOP={}\nexport PATH={bin}:\"$PATH\"\n",
-        folder("sdk")
+        "export CELL_TOP={}\nexport MAKEFLAGS=\"${{MAKEFLAGS:+$MAKEFLAGS }}\"{for_make}\n\
+         export PATH={bin}:\"$PATH\"\n",
+        quoted(&top)
     ))
 }
 
