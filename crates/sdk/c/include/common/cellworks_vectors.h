@@ -42,6 +42,10 @@ extern __cw_f32 __cw_floor32(__cw_f32 a) __asm__("llvm.floor.v4f32");
 extern __cw_f32 __cw_ceil32(__cw_f32 a) __asm__("llvm.ceil.v4f32");
 extern __cw_f32 __cw_truncf32(__cw_f32 a) __asm__("llvm.trunc.v4f32");
 extern __cw_f32 __cw_nearest32(__cw_f32 a) __asm__("llvm.nearbyint.v4f32");
+extern __cw_f64 __cw_floor64(__cw_f64 a) __asm__("llvm.floor.v2f64");
+extern __cw_f64 __cw_ceil64(__cw_f64 a) __asm__("llvm.ceil.v2f64");
+extern __cw_f64 __cw_truncf64(__cw_f64 a) __asm__("llvm.trunc.v2f64");
+extern __cw_f64 __cw_nearest64(__cw_f64 a) __asm__("llvm.nearbyint.v2f64");
 #ifdef __cplusplus
 }
 #endif

@@ -13,9 +13,8 @@ extern "C" {
 extern unsigned long long __cw_load_reserved(const volatile void *address, unsigned bytes) __asm__("ppu.load_reserved");
 extern unsigned __cw_store_conditional(volatile void *address, unsigned bytes, unsigned long long value)
     __asm__("ppu.store_conditional");
-/* The time base, and a place where other threads and SPEs may go on. */
+/* The time base. */
 extern unsigned long long __cw_timebase(void) __asm__("ppu.timebase");
-extern void __cw_yield(void) __asm__("ppu.yield");
 
 #ifdef __cplusplus
 }
