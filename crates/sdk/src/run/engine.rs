@@ -29,6 +29,10 @@ pub(crate) fn engine(pace: Pace) -> wasmtime::Result<Engine> {
         .memory_guard_size(GUARD as u64)
         .max_wasm_stack(STACK_BYTES / 2)
         .async_stack_size(STACK_BYTES)
+        // What compilers of C do not use here, and what shared memories rule out.
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .wasm_custom_page_sizes(false)
         // Lines are looked up when one is needed, not in each backtrace.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .cache(Cache::from_file(None).ok());
