@@ -326,7 +326,7 @@ impl Place {
     fn read(operands: Vec<&str>, atomic: bool) -> Option<Self> {
         let (pointer, tail) = operands.split_first()?;
         let pointer = if atomic { ordered(pointer)? } else { pointer };
-        pointer.starts_with("ptr ").then_some(())?;
+        (pointer.starts_with("ptr ") && !pointer.contains("addrspace")).then_some(())?;
         let tail = tail
             .iter()
             .filter(|part| !OF_VALUE.iter().any(|name| part.starts_with(name)));
