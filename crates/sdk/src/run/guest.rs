@@ -39,18 +39,6 @@ impl Guest {
         Ok(copy)
     }
 
-    /// Returns the bytes before the next 0.
-    pub(crate) fn text(&self, at: u32) -> Result<Vec<u8>, Outside> {
-        let mut text = Vec::new();
-        for at in at.. {
-            match self.array::<1>(at)? {
-                [0] => break,
-                [byte] => text.push(byte),
-            }
-        }
-        Ok(text)
-    }
-
     pub(crate) fn u8(&self, at: u32) -> Result<u8, Outside> {
         Ok(self.array::<1>(at)?[0])
     }
@@ -75,10 +63,6 @@ impl Guest {
 
     pub(crate) fn set_u8(&self, at: u32, value: u8) -> Result<(), Outside> {
         self.set_bytes(at, &[value])
-    }
-
-    pub(crate) fn set_u16(&self, at: u32, value: u16) -> Result<(), Outside> {
-        self.set_bytes(at, &value.to_be_bytes())
     }
 
     pub(crate) fn set_u32(&self, at: u32, value: u32) -> Result<(), Outside> {

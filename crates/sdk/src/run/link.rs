@@ -22,16 +22,9 @@ pub(crate) enum Answer {
     Value(u64),
     /// The program was wrong: it ends with this message.
     Fault(String),
-    /// The program ends here, as it asked for.
-    End,
     /// The question stays. Where in the program was it asked?
     Where,
 }
-
-/// Why a program's code was ended from outside: not an error of the program.
-#[derive(Debug, thiserror::Error)]
-#[error("the program ends")]
-pub(crate) struct Ended;
 
 /// The error of a program that was wrong.
 #[derive(Debug, thiserror::Error)]
@@ -87,11 +80,6 @@ impl<A> Link<A> {
     pub(crate) fn take_place(&self) -> Option<WasmBacktrace> {
         self.lock().place.take()
     }
-
-    /// Notes the number of executed instructions.
-    pub(crate) fn set_instructions(&self, instructions: u64) {
-        self.lock().instructions = instructions;
-    }
 }
 
 /// Has the link of the instance, as the data of a store.
@@ -128,7 +116,6 @@ pub(crate) async fn ask<S: Linked>(
             }
             Some(Answer::Value(value)) => Ok(value),
             Some(Answer::Fault(why)) => Err(Fault(why).into()),
-            Some(Answer::End) => Err(Ended.into()),
         })
     })
     .await

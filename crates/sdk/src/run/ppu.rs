@@ -22,7 +22,7 @@ use super::code::{Code, SLICE, describe};
 use super::later::*;
 use super::contexts::Contexts;
 use super::guest::{Guest, Outside};
-use super::link::{Answer, Ended, Link, Linked, ask};
+use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
 use super::spu::nanoseconds;
 use super::wasi::{self, Clock, HasWasi, Wasi};
@@ -281,7 +281,7 @@ impl<'p> Ppu<'p> {
                             self.threads[index].question = Some((question, until));
                             return Ok(turn > 0);
                         }
-                        Answer::Value(TIMED_OUT)
+                        Answer::Value(question.timed_out())
                     }
                 };
                 let thread = &mut self.threads[index];
@@ -323,7 +323,6 @@ impl<'p> Ppu<'p> {
             Ok(value) => value,
             Err(error) => match error.downcast_ref::<ThreadExit>() {
                 Some(ThreadExit(value)) => *value,
-                None if error.is::<Ended>() => 0,
                 None => {
                     let (why, place) = describe(&error, &self.code.program);
                     let who = match index {
@@ -472,9 +471,13 @@ impl<'p> Ppu<'p> {
     }
 }
 
-/// The answer of a wait whose time is over: 0 events, and 1 for a word.
-const TIMED_OUT: u64 = TIMED_OUT_WORD;
-const TIMED_OUT_WORD: u64 = 1;
+impl Question {
+    /// Returns the answer of a wait whose time is over.
+    fn timed_out(self) -> u64 {
+        // No events, and the end of a sleep; but a word has not changed.
+        matches!(self, Self::WaitWord { .. }).into()
+    }
+}
 
 /// The error numbers of threads, negative.
 const NO_SUCH: u64 = -3i32 as u32 as u64;

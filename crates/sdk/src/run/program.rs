@@ -68,7 +68,6 @@ impl From<wasmparser::BinaryReaderError> for ProgramError {
 
 /// A program of one side, from which any number of instances are made.
 pub(crate) struct Program {
-    pub(crate) side: Side,
     /// The code, without data: instances are made over memories that hold their data already.
     pub(crate) module: Module,
     data: Vec<(usize, Vec<u8>)>,
@@ -146,12 +145,15 @@ impl Program {
                 _ => true,
             };
             if let (true, Some((id, range))) = (is_kept, payload.as_section()) {
+                // The range of the code is not in the file if the file was cut off there.
+                let cut_off = || ProgramError::Damaged("it was cut off".to_owned());
+                let section = module.get(range).ok_or_else(cut_off)?;
                 bare.push(id);
-                append_leb(&mut bare, range.len());
+                append_leb(&mut bare, section.len());
                 if matches!(payload, Payload::CodeSectionStart { .. }) {
                     code_at = bare.len();
                 }
-                bare.extend_from_slice(&module[range]);
+                bare.extend_from_slice(section);
             }
         }
         if found != wanted(side) {
@@ -170,7 +172,6 @@ impl Program {
         let module = Module::new(engine, &bare)
             .map_err(|error| ProgramError::Damaged(format!("{error:#}")))?;
         Ok(Self {
-            side,
             module,
             data,
             memory,
@@ -256,5 +257,79 @@ fn append_leb(to: &mut Vec<u8>, mut number: usize) {
             return to.push(byte);
         }
         to.push(byte | 0x80);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::engine::{Pace, engine};
+
+    /// A module in the text format, with the section of a side.
+    fn module(side: &str, text: &str) -> Vec<u8> {
+        let custom = format!("(@custom \"cellworks\" \"1 {side} big-endian\")");
+        wat::parse_str(format!("(module {custom} {text})")).unwrap()
+    }
+
+    fn read(file: &[u8], side: Side) -> Result<Program, ProgramError> {
+        Program::new(&engine(Pace::Clock).unwrap(), file, side)
+    }
+
+    fn refusal(file: &[u8], side: Side) -> String {
+        read(file, side).err().expect("it is no program").to_string()
+    }
+
+    #[test]
+    fn a_program_has_its_data_and_the_size_of_its_memory() {
+        let text = r#"(memory 4 4) (data (i32.const 1024) "cell") (data (i32.const 8) "works")"#;
+        let mut file = b"#!/usr/bin/env -S cellworks exec\n".to_vec();
+        file.extend(module("ppu", text));
+        let program = read(&file, Side::Ppu).unwrap();
+        assert_eq!(program.memory_bytes(), 256 << 10);
+        let data: Vec<_> = program.data().collect();
+        assert_eq!(data, [(1024, &b"cell"[..]), (8, b"works")]);
+        // The data was written by `data`, so instances have none.
+        assert!(program.module.exports().len() == 0);
+    }
+
+    #[test]
+    fn what_is_no_program_is_refused_in_words() {
+        let cases: [(&[u8], &str); 4] = [
+            (b"", "no program of `cellworks cc`"),
+            (b"\x7fELF\x02\x01", "no program of `cellworks cc`"),
+            (b"#!/bin/sh", "no program of `cellworks cc`"),
+            (b"\0asm\x0d\0\x01\0", "no program of `cellworks cc`"),
+        ];
+        for (file, part) in cases {
+            let said = refusal(file, Side::Ppu);
+            assert!(said.contains(part), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_program_of_another_side_or_version_is_refused() {
+        let said = refusal(&module("spu", "(memory 4 4)"), Side::Ppu);
+        assert_eq!(said, "it is a program for the SPU, and the PPU runs it");
+        let other = wat::parse_str("(module (memory 4 4))").unwrap();
+        let said = refusal(&other, Side::Ppu);
+        assert!(said.contains("build it again with this version's `cellworks cc`"), "{said}");
+    }
+
+    #[test]
+    fn damaged_programs_are_refused() {
+        let data = "(memory 4 4) (data (i32.const 262140) \"too long\")";
+        let passive = "(memory 4 4) (data \"anywhere\")";
+        for text in [data, passive] {
+            let said = refusal(&module("spu", text), Side::Spu);
+            assert!(said.starts_with("it is damaged: its data") || said.contains("it has data"), "{said}");
+        }
+        let whole = module(
+            "spu",
+            r#"(memory 4 4) (func (export "f") (result i32) i32.const 7) (data (i32.const 0) "x")"#,
+        );
+        for end in 8..whole.len() {
+            assert!(read(&whole[..end], Side::Spu).is_err(), "cut off at {end} of {}", whole.len());
+        }
+        assert!(read(&whole, Side::Spu).is_ok());
     }
 }

@@ -670,7 +670,7 @@ async fn main(
     code.pace(&mut store)?;
     next_instance_has(&local_store);
     let instance = code.linker.instantiate_async(&mut store, &code.program.module).await?;
-    let init = instance.get_typed_func::<(), ()>(&mut store, "__cell_init")?;
+    let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
     init.call_async(&mut store, ()).await?;
     let main = instance
         .get_func(&mut store, "__cell_main")
