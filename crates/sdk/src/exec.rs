@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use cellworks_cli::{Failure, MachineFlags, Settings, with_machine};
-use cellworks_machine::{ByteOrder, CellMachine};
+use cellworks_machine::CellMachine;
 use cellworks_runner::{AnyCell, CellWork};
 use cellworks_sim::HazardWatch;
 use clap::Parser;
@@ -26,7 +26,11 @@ const SIMULATED_START: u64 = 1_163_203_200_000_000_000;
 
 /// Runs a program of the Cell that `cellworks cc` has built
 #[derive(Parser)]
-#[command(name = "cellworks exec", bin_name = "cellworks exec", trailing_var_arg = true)]
+#[command(
+    name = "cellworks exec",
+    bin_name = "cellworks exec",
+    trailing_var_arg = true
+)]
 struct ExecFlags {
     #[command(flatten)]
     machine: MachineFlags,
@@ -73,14 +77,25 @@ impl CellWork for Exec {
     type Output = Result<u32, Failure>;
 
     fn run<M: CellMachine>(self, machine: &M) -> Self::Output {
-        let Self { ready, local_stores, given } = self;
+        let Self {
+            ready,
+            local_stores,
+            given,
+        } = self;
         let end = ready.run(machine, &local_stores, given);
         end.map_err(|failure| Failure::Run(failure.to_string()))
     }
 }
 
 fn run(flags: ExecFlags) -> Result<u32, Failure> {
-    let ExecFlags { machine, spes, folders, environment, program, arguments } = flags;
+    let ExecFlags {
+        machine,
+        spes,
+        folders,
+        environment,
+        program,
+        arguments,
+    } = flags;
     let name = program.display().to_string();
     let cannot = |error: std::io::Error| Failure::Usage(format!("{name}: {error}"));
     let file = std::fs::read(&program).map_err(cannot)?;
@@ -93,32 +108,47 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
     });
     let folders = folders.collect::<Result<_, _>>()?;
     let bytes = |text: OsString| text.into_vec();
-    let arguments =
-        std::iter::once(program.as_os_str().as_bytes().to_vec()).chain(arguments.into_iter().map(bytes));
-    let (arguments, environment) =
-        (arguments.collect(), environment.into_iter().map(bytes).collect());
+    let arguments = std::iter::once(program.as_os_str().as_bytes().to_vec())
+        .chain(arguments.into_iter().map(bytes));
+    let (arguments, environment) = (
+        arguments.collect(),
+        environment.into_iter().map(bytes).collect(),
+    );
     let local_stores = LocalStores::default();
     let (for_host, for_sim) = (local_stores.clone(), local_stores.clone());
     let settings = Settings {
         host: Box::new(move |builder| {
-            builder.spes(spes).local_stores(ByteOrder::Big, move |spe, bytes| for_host.make(spe, bytes))
+            builder
+                .spes(spes)
+                .local_stores(move |spe, bytes| for_host.make(spe, bytes))
         }),
         sim: Box::new(move |builder| {
-            builder.local_stores(ByteOrder::Big, move |spe, bytes| for_sim.make(spe, bytes))
+            builder.local_stores(move |spe, bytes| for_sim.make(spe, bytes))
         }),
     };
     let code = with_machine(&machine, HazardWatch::Warn, settings, |cell, _| {
         let (time, began) = match cell {
             AnyCell::ThisComputer(_) => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let now = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
                 (TimeOf::ThisComputer, now.as_nanos() as u64)
             }
             AnyCell::Simulated(_) => (TimeOf::Simulation, SIMULATED_START),
         };
         let ready = Ready::new(&name, &file, time)
             .map_err(|failure| Failure::Usage(failure.to_string()))?;
-        let given = Given { arguments, environment, folders, began };
-        cell.on_cell(Exec { ready, local_stores, given })
+        let given = Given {
+            arguments,
+            environment,
+            folders,
+            began,
+        };
+        cell.on_cell(Exec {
+            ready,
+            local_stores,
+            given,
+        })
     })?;
     Ok(code)
 }

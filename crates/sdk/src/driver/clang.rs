@@ -60,16 +60,9 @@ impl Tools for Clang {
         run(&mut command)
     }
 
-    fn link(
-        &self,
-        _: Side,
-        inputs: &[PathBuf],
-        output: &Path,
-        flags: &[String],
-    ) -> Result<(), Failed> {
+    fn link(&self, _: Side, inputs: &[PathBuf], output: &Path) -> Result<(), Failed> {
         run(Command::new("wasm-ld-22")
             .args(["--no-entry", "--export-all"])
-            .args(flags)
             .args(inputs)
             .arg("-o")
             .arg(output))

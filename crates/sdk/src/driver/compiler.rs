@@ -113,6 +113,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
     }
     let kept =
         tempfile::tempdir().map_err(|error| because(&format!("a temporary folder: {error}")))?;
+    let extension = if job.assembly { ".s" } else { ".o" };
     let mut objects = Vec::new();
     for input in &job.inputs {
         match input {
@@ -135,7 +136,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
                     Mode::Compile => {
                         let object = match &job.output {
                             Some(output) => PathBuf::from(output),
-                            None => PathBuf::from(stem(path)).with_extension("o"),
+                            None => PathBuf::from(stem(path) + extension),
                         };
                         flags.extend(dependencies(job, &object));
                         tools.compile(side, &source, &object, &flags)?;
@@ -153,7 +154,13 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
                     }
                 }
             }
-            Input::Object(path) if job.mode == Mode::Link => objects.push(object(path)?),
+            Input::Object(path) if job.mode == Mode::Link => objects.push(object(side, path)?),
+            // What -S has made is made an object by -c.
+            Input::Object(path) if job.mode == Mode::Compile && is_assembly(path) => {
+                let file = object(side, path)?;
+                let object = job.output.clone().unwrap_or_else(|| stem(path) + ".o");
+                fs::copy(file, &object).map_err(|error| because(&format!("{object}: {error}")))?;
+            }
             Input::Library(name) if job.mode == Mode::Link => {
                 objects.extend(library(name, &job.folders));
             }
@@ -166,7 +173,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
     match job.mode {
         Mode::Link => {
             let output = Path::new(job.output.as_deref().unwrap_or("a.out"));
-            link(tools, side, &objects, output, &job.link, &kept)
+            link(tools, side, &objects, output, &kept)
         }
         _ => Ok(()),
     }
@@ -187,16 +194,15 @@ fn add_standard(flags: &mut Vec<String>, language: Option<&str>) {
 }
 
 /// Links objects to an executable file.
-pub(crate) fn link(
+fn link(
     tools: &dyn Tools,
     side: Side,
     objects: &[PathBuf],
     output: &Path,
-    flags: &[String],
     kept: &TempDir,
 ) -> Result<(), Failed> {
     let module = kept.path().join("linked.wasm");
-    tools.link(side, objects, &module, flags)?;
+    tools.link(side, objects, &module)?;
     write_executable(side, &module, output)
         .map_err(|error| because(&format!("{}: {error}", output.display())))
 }
@@ -270,8 +276,12 @@ fn dependencies(job: &Job, object: &Path) -> Vec<String> {
     all
 }
 
+fn is_assembly(path: &str) -> bool {
+    [".s", ".S", ".asm"].iter().any(|end| path.ends_with(end))
+}
+
 /// Returns an object or archive, after a look at its first bytes.
-fn object(path: &str) -> Result<PathBuf, Failed> {
+fn object(side: Side, path: &str) -> Result<PathBuf, Failed> {
     let unread = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => because(&format!("{path}: No such file or directory")),
         _ => because(&format!("{path}: {error}")),
@@ -286,6 +296,15 @@ fn object(path: &str) -> Result<PathBuf, Failed> {
         [0, b'a', b's', b'm', ..] | b"!<arch>\n" => Ok(PathBuf::from(path)),
         first if FIRST_LINE.starts_with(first) && !first.is_empty() => Err(because(&format!(
             "{path}: this is a program and no object; link the objects of which it was made"
+        ))),
+        _ if is_assembly(path) => Err(because(&format!(
+            "{path}: assembly of the {} cannot be compiled to WebAssembly; write the function in C, with the intrinsics \
+             of {}",
+            side.name(),
+            match side {
+                Side::Ppu => "ppu_intrinsics.h and altivec.h",
+                Side::Spu => "spu_intrinsics.h",
+            }
         ))),
         _ => Err(because(&format!(
             "{path}: this file is neither a source nor an object; name sources with .c or .cpp"
@@ -380,21 +399,13 @@ mod tests {
             self.add(&format!("{} preprocess {name}", side.name()), output, flags)
         }
 
-        fn link(
-            &self,
-            side: Side,
-            inputs: &[PathBuf],
-            output: &Path,
-            flags: &[String],
-        ) -> Result<(), Failed> {
-            let names = inputs
-                .iter()
-                .map(|path| path.file_name().unwrap().display().to_string());
-            let names: Vec<String> = names.collect();
+        fn link(&self, side: Side, inputs: &[PathBuf], output: &Path) -> Result<(), Failed> {
+            let name = |path: &PathBuf| path.file_name().unwrap().display().to_string();
+            let names: Vec<String> = inputs.iter().map(name).collect();
             self.add(
                 &format!("{} link {}", side.name(), names.join(" ")),
                 Some(output),
-                flags,
+                &[],
             )
         }
 
@@ -486,6 +497,28 @@ mod tests {
             "@a.o -L@ -lmine -lm -lspe2 -lnative -lgone -o @out",
         );
         assert_eq!(calls, ["PPU link a.o libmine.a libm.a > linked.wasm"]);
+    }
+
+    #[test]
+    fn a_build_by_way_of_assembly_has_objects() {
+        let files: &[(&str, &[u8])] = &[("a.c", b""), ("b.s", OBJECT), ("c.s", b"stop 1")];
+        let (code, calls, _folder) = called(Side::Spu, files, "-S @a.c -o @a.s");
+        assert_eq!(
+            (code, calls[0].as_str()),
+            (0, "SPU compile a.c > a.s -std=gnu99 -fgnu89-inline")
+        );
+        let (code, calls, folder) = called(Side::Spu, files, "-c @b.s -o @b.o");
+        assert_eq!((code, calls), (0, Vec::new()));
+        assert_eq!(fs::read(folder.path().join("b.o")).unwrap(), OBJECT);
+        let (code, calls, _folder) = called(Side::Spu, files, "@b.s -o @b");
+        assert_eq!(
+            (code, calls),
+            (0, vec!["SPU link b.s > linked.wasm".to_owned()])
+        );
+        for line in ["-c @c.s", "@c.s"] {
+            let (code, calls, _folder) = called(Side::Spu, files, &format!("{line} -o @c"));
+            assert_eq!((code, calls), (1, Vec::new()), "{line}");
+        }
     }
 
     #[test]

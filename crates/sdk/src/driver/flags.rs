@@ -35,12 +35,13 @@ pub(crate) struct Job {
     pub flags: Vec<String>,
     /// The folders of `-L`, in their order.
     pub folders: Vec<String>,
-    /// Flags of the linker.
-    pub link: Vec<String>,
     /// The file of dependencies, if a compilation also writes one.
     pub dependencies: Option<Dependencies>,
     /// Sentences for the user.
     pub notes: Vec<String>,
+    /// `-S`: the object is in a file `.s`, from which the next call makes what it would make of
+    /// assembly.
+    pub assembly: bool,
     pub verbose: bool,
 }
 
@@ -133,6 +134,7 @@ const IGNORED_WITH_VALUE: &[&str] = &[
     "-T",
     "-V",
     "-Xassembler",
+    "-Xlinker",
     "-aux-info",
     "-b",
     "-e",
@@ -157,7 +159,10 @@ const IGNORED: &[&str] = &[
     "-mbranch-hints",
     "-mdouble-float",
     "-mdual-nops",
+    "-mdouble=fast",
     "-mea32",
+    "-mfloat=accurate",
+    "-mfloat=fast",
     "-merror-reloc",
     "-mhard-float",
     "-mlarge-mem",
@@ -201,6 +206,8 @@ const IGNORED_BEGINNINGS: &[&str] = &[
     "--sysroot=",
     "-T",
     "-Wa,",
+    // The linker lays out memories of WebAssembly as Cellworks needs them.
+    "-Wl,",
     "-Werror",
     "-mabi=",
     "-maddress-space-conversion",
@@ -329,9 +336,8 @@ impl Parser {
             "-c" => self.job.mode = Mode::Compile,
             "-E" => self.job.mode = Mode::Preprocess,
             "-S" => {
-                return Err("-S: there is no assembly of the Cell, because programs become WebAssembly; use -c, and \
-                            llvm-objdump -d shows the instructions"
-                    .to_owned());
+                self.job.mode = Mode::Compile;
+                self.job.assembly = true;
             }
             "-fsyntax-only" => self.job.mode = Mode::Check,
             "-shared" => {
@@ -358,10 +364,6 @@ impl Parser {
             "-MT" | "-MQ" => {
                 let target = value(argument)?;
                 self.dependency.flags.extend([argument.to_owned(), target]);
-            }
-            "-Xlinker" => {
-                let flag = value("-Xlinker")?;
-                self.linker([flag.as_str()].into_iter());
             }
             "-Xpreprocessor" => {
                 let flag = value("-Xpreprocessor")?;
@@ -396,9 +398,7 @@ impl Parser {
             }
             return Ok(());
         }
-        if let Some(flags) = argument.strip_prefix("-Wl,") {
-            self.linker(flags.split(','));
-        } else if let Some(flags) = argument.strip_prefix("-Wp,") {
+        if let Some(flags) = argument.strip_prefix("-Wp,") {
             self.preprocessor(flags)?;
         } else if IGNORED_BEGINNINGS
             .iter()
@@ -449,19 +449,6 @@ impl Parser {
         }
     }
 
-    /// Handles flags of the linker.
-    fn linker<'a>(&mut self, flags: impl Iterator<Item = &'a str>) {
-        for flag in flags {
-            if matches!(flag, "--whole-archive" | "--no-whole-archive") {
-                // Archives are linked where they are needed, and all of their objects if there is
-                // no other way to need them.
-                self.job.link.push(flag.to_owned());
-            } else if flag.starts_with("--wrap=") {
-                self.job.link.push(flag.to_owned());
-            }
-        }
-    }
-
     /// Handles flags of the preprocessor, such as `-Wp,-MD,FILE`.
     fn preprocessor(&mut self, flags: &str) -> Result<(), String> {
         let mut flags = flags.split(',').peekable();
@@ -506,21 +493,12 @@ impl Parser {
             Some((name, extension)) if !name.is_empty() && !extension.contains('/') => extension,
             _ => "",
         };
-        let assembly = || {
-            format!(
-                "{path}: assembly of the {} cannot be compiled to WebAssembly; write the function in C, with the \
-                 intrinsics of {}",
-                self.side.name(),
-                match self.side {
-                    Side::Ppu => "ppu_intrinsics.h and altivec.h",
-                    Side::Spu => "spu_intrinsics.h",
-                }
-            )
-        };
         let language = match (&self.language, extension) {
-            (Some(language), _) if language.starts_with("assembler") => return Err(assembly()),
+            (Some(language), _) if language.starts_with("assembler") => {
+                self.job.inputs.push(Input::Object(path.to_owned()));
+                return Ok(());
+            }
             (Some(language), _) => Some(language.clone()),
-            (None, "s" | "S" | "asm" | "sx") => return Err(assembly()),
             (None, "so") => {
                 return Err(format!(
                     "{path}: a shared library of another computer cannot be linked; make an archive of its sources \
@@ -665,7 +643,7 @@ mod tests {
                     --param max-inline-insns=9 -funroll-all-loops -ftree-vectorize -fmodulo-sched -fno-exceptions \
                     -fno-rtti -finline-limit=600 -nostartfiles -qaltivec -qhot -Bprefix a.o";
         let job = job(line);
-        assert_eq!((job.flags, job.link), (Vec::new(), Vec::new()));
+        assert_eq!(job.flags, [""; 0]);
         assert_eq!(job.inputs, [Input::Object("a.o".to_owned())]);
         assert_eq!(
             job.notes,
@@ -704,7 +682,7 @@ mod tests {
 
     #[test]
     fn libraries_and_folders_are_in_their_order() {
-        let job = job("-lspe2 a.c -L up -Ldown b.o -l m lib/c.a -Wl,--whole-archive");
+        let job = job("-lspe2 a.c -L up -Ldown b.o -l m lib/c.a");
         let library = |name: &str| Input::Library(name.to_owned());
         let object = |path: &str| Input::Object(path.to_owned());
         let inputs = [
@@ -715,13 +693,7 @@ mod tests {
             object("lib/c.a"),
         ];
         assert_eq!(job.inputs, inputs);
-        assert_eq!(
-            (job.folders, job.link),
-            (
-                vec!["up".to_owned(), "down".to_owned()],
-                vec!["--whole-archive".to_owned()]
-            )
-        );
+        assert_eq!(job.folders, ["up", "down"]);
     }
 
     #[test]
@@ -774,6 +746,17 @@ mod tests {
     }
 
     #[test]
+    fn assembly_is_an_object_of_another_name() {
+        let job = job("-S -O2 a.c b.s -x assembler-with-cpp c.c");
+        assert_eq!((job.mode, job.assembly), (Mode::Compile, true));
+        let object = |path: &str| Input::Object(path.to_owned());
+        assert_eq!(
+            job.inputs,
+            [source("a.c", None), object("b.s"), object("c.c")]
+        );
+    }
+
+    #[test]
     fn questions_have_answers() {
         for (line, answer) in [
             ("-dumpversion", "4.1.1"),
@@ -792,14 +775,8 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_another_way() {
         for (line, parts) in [
-            ("-S a.c", ["no assembly", "llvm-objdump"]),
             ("-shared a.o", ["statically", "ppu-ar"]),
             ("-r a.o", ["not linked to an object", "ppu-ar"]),
-            ("a.s", ["assembly of the SPU", "spu_intrinsics.h"]),
-            (
-                "-x assembler-with-cpp a.c",
-                ["assembly of the SPU", "spu_intrinsics.h"],
-            ),
             ("libx.so", ["shared library", "ppu-ar"]),
             ("a.c -o", ["-o", "has to follow"]),
         ] {

@@ -15,6 +15,8 @@ const FOOTER: &str = include_str!("../../make/make.footer");
 const HEADER: &str = include_str!("../../make/make.header");
 const ENV: &str = include_str!("../../make/make.env");
 
+const COMMAND: &str = "cellworks";
+
 /// Returns the folder of the cache.
 ///
 /// # Errors
@@ -39,14 +41,26 @@ pub(crate) fn environment(native: bool) -> Result<String, String> {
         true => format!("{}:{}", folder("native"), folder("bin")),
         false => folder("bin"),
     };
+    // Some Makefiles set CELL_TOP themselves, and only a variable in MAKEFLAGS is above theirs.
+    let top = cache.join("sdk").display().to_string();
+    let for_make = quoted(&format!(
+        "CELL_TOP={}",
+        top.replace('\\', "\\\\").replace(' ', "\\ ")
+    ));
     Ok(format!(
-        "export CELL_TOP={}\nexport PATH={bin}:\"$PATH\"\n",
-        folder("sdk")
+        "export CELL_TOP={}\nexport MAKEFLAGS=\"${{MAKEFLAGS:+$MAKEFLAGS }}\"{for_make}\n\
+         export PATH={bin}:\"$PATH\"\n",
+        quoted(&top)
     ))
 }
 
 fn make(cache: &Path, own: &Path, native: bool) -> io::Result<()> {
     link_all(&cache.join("bin"), own, NAMES)?;
+    // The first line of a program names the command.
+    let command = own.with_file_name(COMMAND);
+    if command.is_file() {
+        link(&cache.join("bin").join(COMMAND), &command)?;
+    }
     if native {
         link_all(&cache.join("native"), own, NATIVE_NAMES)?;
     }
@@ -68,16 +82,20 @@ fn make(cache: &Path, own: &Path, native: bool) -> io::Result<()> {
 fn link_all(folder: &Path, own: &Path, names: &[(&str, Tool)]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for (name, _) in names {
-        let link = folder.join(name);
-        if fs::read_link(&link).is_ok_and(|target| target == own) {
-            continue;
-        }
-        // A rename replaces a link at once, so that a `make` in another terminal always finds one.
-        let new = folder.join(format!(".{name}.{}", std::process::id()));
-        symlink(own, &new)?;
-        fs::rename(&new, &link)?;
+        link(&folder.join(name), own)?;
     }
     Ok(())
+}
+
+/// Makes a link to a file, unless it is already there.
+fn link(path: &Path, file: &Path) -> io::Result<()> {
+    if fs::read_link(path).is_ok_and(|old| old == file) {
+        return Ok(());
+    }
+    // A rename replaces a link at once, so that a `make` in another terminal always finds one.
+    let new = path.with_extension(format!("new.{}", std::process::id()));
+    symlink(file, &new)?;
+    fs::rename(&new, path)
 }
 
 /// Writes a file, unless it already has this text.
@@ -108,18 +126,20 @@ mod tests {
     #[test]
     fn each_name_is_a_link_to_the_executable() {
         let folder = tempfile::tempdir().unwrap();
+        let target = |link: &str| fs::read_link(folder.path().join(link)).unwrap();
         for own in ["/old/cellworks-sdk", "/new/cellworks-sdk"] {
             make(folder.path(), Path::new(own), true).unwrap();
             for link in ["bin/ppu-gcc", "bin/spu-ar", "bin/embedspu", "native/gcc"] {
-                assert_eq!(
-                    fs::read_link(folder.path().join(link)).unwrap(),
-                    Path::new(own),
-                    "{link}"
-                );
+                assert_eq!(target(link), Path::new(own), "{link}");
             }
         }
         let names = fs::read_dir(folder.path().join("bin")).unwrap();
         assert_eq!(names.count(), NAMES.len(), "nothing else is left there");
         assert!(folder.path().join("sdk/buildutils/make.footer").is_file());
+
+        // The command lies beside the executable, and programs find it on the PATH.
+        fs::write(folder.path().join(COMMAND), "").unwrap();
+        make(folder.path(), &folder.path().join("cellworks-sdk"), false).unwrap();
+        assert_eq!(target("bin/cellworks"), folder.path().join(COMMAND));
     }
 }

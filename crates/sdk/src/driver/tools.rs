@@ -56,13 +56,7 @@ pub(crate) trait Tools {
     ) -> Result<(), Failed>;
 
     /// Links objects and archives to an executable module.
-    fn link(
-        &self,
-        side: Side,
-        inputs: &[PathBuf],
-        output: &Path,
-        flags: &[String],
-    ) -> Result<(), Failed>;
+    fn link(&self, side: Side, inputs: &[PathBuf], output: &Path) -> Result<(), Failed>;
 
     /// Returns the name and version of the compiler, such as `clang 22.1.8`.
     fn version(&self) -> String;

@@ -1,6 +1,6 @@
 //! Addresses: from those of a C program, which have 32 bits, to those of the machine.
 
-use std::sync::{RwLock, PoisonError};
+use std::sync::{PoisonError, RwLock};
 
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault};
 use cellworks_machine::{ProblemStateRegister, SpeId};
@@ -37,7 +37,10 @@ const NULL_BYTES: u64 = 1_024;
 
 impl Addresses {
     pub(super) fn new(base: EffectiveAddress) -> Self {
-        Self { base, windows: RwLock::default() }
+        Self {
+            base,
+            windows: RwLock::default(),
+        }
     }
 
     /// Makes `bytes` bytes at `at` show something else than main memory.
@@ -63,7 +66,9 @@ impl Addresses {
             return EffectiveAddress(NOWHERE | ea);
         }
         let windows = self.windows.read().unwrap_or_else(PoisonError::into_inner);
-        let window = windows.iter().find(|window| at.wrapping_sub(window.at) < window.bytes);
+        let window = windows
+            .iter()
+            .find(|window| at.wrapping_sub(window.at) < window.bytes);
         let Some(window) = window else {
             return EffectiveAddress(self.base.0 + ea);
         };
@@ -94,15 +99,18 @@ impl Addresses {
             _ => ea,
         };
         match fault {
-            MfcFault::DataSegment { operation, ea } => {
-                MfcFault::DataSegment { operation, ea: own(ea) }
-            }
-            MfcFault::DataStorage { operation, ea } => {
-                MfcFault::DataStorage { operation, ea: own(ea) }
-            }
-            MfcFault::ListCrosses4GiB { operation, ea } => {
-                MfcFault::ListCrosses4GiB { operation, ea: own(ea) }
-            }
+            MfcFault::DataSegment { operation, ea } => MfcFault::DataSegment {
+                operation,
+                ea: own(ea),
+            },
+            MfcFault::DataStorage { operation, ea } => MfcFault::DataStorage {
+                operation,
+                ea: own(ea),
+            },
+            MfcFault::ListCrosses4GiB { operation, ea } => MfcFault::ListCrosses4GiB {
+                operation,
+                ea: own(ea),
+            },
             other => other,
         }
     }

@@ -36,7 +36,9 @@ impl<S> Code<S> {
 
 /// Returns what went wrong in a program, and where in its source.
 pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &'static str) {
-    let place = error.downcast_ref::<WasmBacktrace>().map(|backtrace| program.place(backtrace));
+    let place = error
+        .downcast_ref::<WasmBacktrace>()
+        .map(|backtrace| program.place(backtrace));
     let place = place.unwrap_or("its start");
     if let Some(fault) = error.downcast_ref::<Fault>() {
         return (fault.0.clone(), place);

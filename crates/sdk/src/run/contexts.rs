@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
+use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxStatus, Outbound};
 use cellworks_machine::mfc::{RawCommand, TagMask};
 use cellworks_machine::{
     CellMachine, Handle, Machine, Ppe, SignalMode, SignalRegister, SpeId, TryIssueError,
@@ -11,7 +11,6 @@ use cellworks_machine::{
 
 use super::address::{PROBLEM_STATE_BYTES, Shown};
 use super::code::Code;
-use super::later::*;
 use super::guest::{Guest, Outside};
 use super::memory::{PAGE_BYTES, SharedMemory};
 use super::ppu::Question;
@@ -89,12 +88,26 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         local_stores: &'env [SharedMemory],
         guests: Vec<Guest>,
     ) -> Self {
-        Self { surroundings, local_stores, guests, contexts: Vec::new(), programs: HashMap::new() }
+        Self {
+            surroundings,
+            local_stores,
+            guests,
+            contexts: Vec::new(),
+            programs: HashMap::new(),
+        }
     }
 
     /// Returns whether a program of a context has not stopped.
     pub(super) fn are_running(&self) -> bool {
-        self.contexts.iter().flatten().any(|context| context.running.is_some())
+        self.contexts
+            .iter()
+            .flatten()
+            .any(|context| context.running.is_some())
+    }
+
+    /// Returns the SPE of a context.
+    pub(super) fn spe_of(&self, context: u32) -> Option<SpeId> {
+        Some(self.contexts.get(context as usize)?.as_ref()?.spe)
     }
 
     fn get(&mut self, context: u32) -> Option<&mut Context<'scope, M>> {
@@ -104,7 +117,6 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     /// Answers a question about a context, if it can be answered now.
     pub(super) fn serve(
         &mut self,
-        _thread: usize,
         question: Question,
         ppe: &'scope Ppe<'scope, 'env, M>,
         memory: &SharedMemory,
@@ -123,7 +135,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     (SignalRegister::One, flag::SIGNAL_1_OR),
                     (SignalRegister::Two, flag::SIGNAL_2_OR),
                 ] {
-                    let mode = if flags & bit != 0 { SignalMode::Or } else { SignalMode::Overwrite };
+                    let mode = if flags & bit != 0 {
+                        SignalMode::Or
+                    } else {
+                        SignalMode::Overwrite
+                    };
                     ppe.set_signal_mode(spe, register, mode);
                 }
                 let context = Context {
@@ -182,7 +198,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     ) -> Result<Result_, Failure> {
         let surroundings = self.surroundings;
         let done = |number: i32| Ok(Ok(Some(number)));
-        let context = self.contexts[index as usize].as_mut().expect("the caller has looked");
+        let context = self.contexts[index as usize]
+            .as_mut()
+            .expect("the caller has looked");
         let spe = context.spe;
         match question {
             Question::ContextDestroy { .. } => {
@@ -190,7 +208,10 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     return done(errno::AGAIN);
                 }
                 for (at, bytes) in [
-                    (context.local_store_at, self.local_stores[spe.index()].bytes()),
+                    (
+                        context.local_store_at,
+                        self.local_stores[spe.index()].bytes(),
+                    ),
                     (context.problem_state_at, PROBLEM_STATE_BYTES as usize),
                 ] {
                     if let Some(at) = at {
@@ -232,7 +253,13 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 (context.code, context.stopped) = (Some(code), None);
                 done(0)
             }
-            Question::ContextRun { flags, argument, environment, stop, .. } => {
+            Question::ContextRun {
+                flags,
+                argument,
+                environment,
+                stop,
+                ..
+            } => {
                 if let Some(handle) = &context.running {
                     if !handle.is_finished() {
                         return Ok(Ok(None));
@@ -251,14 +278,21 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         let numbers = |flags: u32| -> Result<Arguments, Outside> {
                             if flags & 1 == 0 {
                                 let id = 0x1000 + u64::from(index);
-                                return Ok(Arguments::Numbers([id, argument.into(), environment.into()]));
+                                return Ok(Arguments::Numbers([
+                                    id,
+                                    argument.into(),
+                                    environment.into(),
+                                ]));
                             }
                             let register = |at: u32| -> Result<u128, Outside> {
                                 let (high, low) = (guest.u64(at)?, guest.u64(at + 8)?);
                                 Ok(u128::from(high) << 64 | u128::from(low))
                             };
-                            let registers =
-                                [register(argument)?, register(argument + 16)?, register(argument + 32)?];
+                            let registers = [
+                                register(argument)?,
+                                register(argument + 16)?,
+                                register(argument + 32)?,
+                            ];
                             Ok(Arguments::Registers(registers))
                         };
                         let arguments = match numbers(flags) {
@@ -269,8 +303,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                             code,
                             &self.local_stores[spe.index()],
                             self.guests[spe.index()].clone(),
-                            &surroundings.wasi,
-                            &surroundings.addresses,
+                            surroundings,
                             arguments,
                         )
                     }
@@ -288,26 +321,51 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 if context.flags & flag::EVENTS == 0 {
                     return done(errno::INVAL);
                 }
-                let Some((reason, code)) = context.info.take() else { return Ok(Ok(None)) };
-                Ok(guest.set_u32(stop, reason).and_then(|()| guest.set_u32(stop + 4, code)).map(|()| Some(0)))
+                let Some((reason, code)) = context.info.take() else {
+                    return Ok(Ok(None));
+                };
+                Ok(guest
+                    .set_u32(stop, reason)
+                    .and_then(|()| guest.set_u32(stop + 4, code))
+                    .map(|()| Some(0)))
             }
             Question::MboxStatus { .. } => {
-                let status = ppe.mbox_status(spe);
-                if status.out == 0 && status.out_interrupt == 0 {
+                let status = ppe.mailbox_status(spe);
+                if status.outbound == 0 && status.outbound_interrupt == 0 {
                     // A program that polls must not keep its SPEs from running.
                     ppe.yield_now();
                 }
-                done((status.out | status.in_room << 8 | status.out_interrupt << 16) as i32)
+                done(packed(status) as i32)
             }
-            Question::InMboxWrite { words, count, behavior, .. } => {
-                Ok(self.write_in_mbox(spe, ppe, guest, words, count, behavior))
-            }
-            Question::OutMboxRead { words, count, .. } => {
-                Ok(Self::read(ppe, spe, Outbound::Plain, guest, words, count, 3))
-            }
-            Question::OutIntrMboxRead { words, count, behavior, .. } => {
-                Ok(Self::read(ppe, spe, Outbound::Interrupt, guest, words, count, behavior))
-            }
+            Question::InMboxWrite {
+                words,
+                count,
+                behavior,
+                ..
+            } => Ok(self.write_in_mbox(spe, ppe, guest, words, count, behavior)),
+            Question::OutMboxRead { words, count, .. } => Ok(Self::read(
+                ppe,
+                spe,
+                Outbound::Plain,
+                guest,
+                words,
+                count,
+                3,
+            )),
+            Question::OutIntrMboxRead {
+                words,
+                count,
+                behavior,
+                ..
+            } => Ok(Self::read(
+                ppe,
+                spe,
+                Outbound::Interrupt,
+                guest,
+                words,
+                count,
+                behavior,
+            )),
             Question::SignalWrite { register, word, .. } => {
                 let register = match register {
                     1 => SignalRegister::One,
@@ -317,9 +375,25 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 ppe.send_signal(spe, register, word);
                 done(0)
             }
-            Question::Mfcio { opcode, lsa, ea, size, tag, .. } => {
+            Question::Mfcio {
+                opcode,
+                lsa,
+                ea,
+                size,
+                tag,
+                ..
+            } => {
                 let ea = surroundings.addresses.translate(ea.into()).0;
-                match ppe.try_issue_proxy(spe, RawCommand { opcode, lsa, ea, size, tag }) {
+                match ppe.try_issue_proxy(
+                    spe,
+                    RawCommand {
+                        opcode,
+                        lsa,
+                        ea,
+                        size,
+                        tag,
+                    },
+                ) {
                     Ok(()) => {
                         context.proxy_tags |= 1 << (tag & 31);
                         done(0)
@@ -332,7 +406,12 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     }
                 }
             }
-            Question::MfcioStatus { mask, behavior, status, .. } => {
+            Question::MfcioStatus {
+                mask,
+                behavior,
+                status,
+                ..
+            } => {
                 let mask = if mask == 0 { context.proxy_tags } else { mask };
                 let complete = mask & !ppe.incomplete_proxy_tags(spe).bits();
                 let is_enough = match behavior {
@@ -361,7 +440,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     return done(0);
                 }
                 let shown = Shown::LocalStore(surroundings.local_stores[spe.index()]);
-                surroundings.addresses.show(at, local_store.bytes() as u32, shown);
+                surroundings
+                    .addresses
+                    .show(at, local_store.bytes() as u32, shown);
                 context.local_store_at = Some(at);
                 done(at as i32)
             }
@@ -369,7 +450,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 if let Some(at) = context.problem_state_at {
                     return done(at as i32);
                 }
-                surroundings.addresses.show(at, PROBLEM_STATE_BYTES, Shown::ProblemState(spe));
+                surroundings
+                    .addresses
+                    .show(at, PROBLEM_STATE_BYTES, Shown::ProblemState(spe));
                 context.problem_state_at = Some(at);
                 done(at as i32)
             }
@@ -387,7 +470,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         behavior: u32,
     ) -> Result_ {
         // All words at once, or what there is room for, or wait.
-        let room = ppe.mbox_status(spe).in_room;
+        let room = ppe.mailbox_status(spe).inbound_room as u32;
         let now = match behavior {
             1 if room < count.min(INBOUND_WORDS as u32) => return Ok(None),
             2 if room == 0 => return Ok(None),
@@ -451,7 +534,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             }
             // The machine unwinds the program of the PPE, too.
             Stop::Cancelled => return Ok(Ok(None)),
-            Stop::Fault { why, place, exception } => {
+            Stop::Fault {
+                why,
+                place,
+                exception,
+            } => {
                 let who = format!("{spe} (context {index})");
                 let failure = Failure::Program { who, why, place };
                 if !has_events {
@@ -459,7 +546,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 }
                 surroundings.say(&failure.to_string());
                 match exception {
-                    Exception::DmaAlignment => (-1, reason::RUNTIME_EXCEPTION, reason::DMA_ALIGNMENT),
+                    Exception::DmaAlignment => {
+                        (-1, reason::RUNTIME_EXCEPTION, reason::DMA_ALIGNMENT)
+                    }
                     Exception::DmaStorage => (-1, reason::RUNTIME_EXCEPTION, reason::DMA_STORAGE),
                     Exception::Program => (-1, reason::RUNTIME_ERROR, reason::INVALID_INSTRUCTION),
                 }
@@ -470,7 +559,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             context.info = Some((reason, code));
         }
         if at != 0 {
-            let written = guest.set_u32(at, reason).and_then(|()| guest.set_u32(at + 4, code));
+            let written = guest
+                .set_u32(at, reason)
+                .and_then(|()| guest.set_u32(at + 4, code));
             if let Err(outside) = written {
                 return Ok(Err(outside));
             }
@@ -493,11 +584,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             let mut found = 0;
             if let Some(context) = self.get(context) {
                 if events & (event::OUT_INTR_MBOX | event::IN_MBOX) != 0 {
-                    let status = ppe.mbox_status(context.spe);
-                    if status.out_interrupt > 0 {
+                    let status = ppe.mailbox_status(context.spe);
+                    if status.outbound_interrupt > 0 {
                         found |= events & event::OUT_INTR_MBOX;
                     }
-                    if status.in_room > 0 {
+                    if status.inbound_room > 0 {
                         found |= events & event::IN_MBOX;
                     }
                 }
@@ -518,11 +609,20 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     }
 }
 
+/// Returns the word of the mailbox status register (CBEA s.8.6.3).
+pub(super) fn packed(status: MailboxStatus) -> u32 {
+    (status.outbound | status.inbound_room << 8 | status.outbound_interrupt << 16) as u32
+}
+
 /// Puts the data of a program into a local store, and zeros into the rest.
 fn load(program: &Program, local_store: &Guest) {
     let zeros = vec![0; program.memory_bytes()];
-    local_store.set_bytes(0, &zeros).expect("the program was linked for this local store");
+    local_store
+        .set_bytes(0, &zeros)
+        .expect("the program was linked for this local store");
     for (at, bytes) in program.data() {
-        local_store.set_bytes(at as u32, bytes).expect("`Program` has checked its data");
+        local_store
+            .set_bytes(at as u32, bytes)
+            .expect("`Program` has checked its data");
     }
 }

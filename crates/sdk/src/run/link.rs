@@ -52,7 +52,12 @@ impl<A> Clone for Link<A> {
 impl<A> Default for Link<A> {
     fn default() -> Self {
         let (question, answer, place) = (None, None, None);
-        Self(Arc::new(Mutex::new(Shared { question, answer, place, instructions: 0 })))
+        Self(Arc::new(Mutex::new(Shared {
+            question,
+            answer,
+            place,
+            instructions: 0,
+        })))
     }
 }
 

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cellworks_machine::memory::Backing;
+use cellworks_machine::memory::{Backing, ByteOrder};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
@@ -65,7 +65,12 @@ impl SharedMemory {
         let slack = reserved.as_ptr().align_offset(WINDOW);
         // SAFETY: `slack` is less than 4 GiB, and twice as much was reserved.
         let base = unsafe { reserved.add(slack) };
-        let memory = Self(Arc::new(Mapping { reserved, base, bytes, file }));
+        let memory = Self(Arc::new(Mapping {
+            reserved,
+            base,
+            bytes,
+            file,
+        }));
         memory.show(&memory, 0)?;
         Ok(memory)
     }
@@ -122,6 +127,10 @@ unsafe impl Backing for SharedMemory {
 
     fn bytes(&self) -> usize {
         self.0.bytes
+    }
+
+    fn byte_order(&self) -> ByteOrder {
+        ByteOrder::Big
     }
 }
 

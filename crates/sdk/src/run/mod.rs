@@ -10,15 +10,16 @@ mod code;
 mod contexts;
 mod engine;
 mod guest;
-mod later;
 mod link;
 mod memory;
 mod ppu;
 mod program;
+mod spin;
 mod spu;
 mod wasi;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,11 +29,10 @@ use std::time::Duration;
 use cap_std::fs::Dir;
 use cellworks_machine::memory::Backing;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, ModuleId, ProgramPanic, RunError, SpeId};
+use cellworks_machine::{CellMachine, ModuleId, ProgramPanic, RunError, SpeId, Time};
 use wasmtime::{Engine, Linker};
 
 use address::Addresses;
-use later::*;
 use code::Code;
 use contexts::Contexts;
 use engine::{Pace, engine};
@@ -64,7 +64,10 @@ pub enum Failure {
         /// The number of SPEs.
         spes: usize,
     },
-    /// The machine ended the run, for instance because all programs wait for each other.
+    /// All programs and threads wait for each other, each as a line says.
+    #[error("deadlock: every program waits for another{0}")]
+    Deadlock(String),
+    /// The machine ended the run, for instance at its limit of simulated time.
     #[error(transparent)]
     Run(RunError),
     /// A defect of Cellworks.
@@ -89,10 +92,50 @@ impl std::fmt::Debug for Failure {
     }
 }
 
+/// Where the programs of SPEs wait, for the report of a deadlock.
+#[derive(Clone, Default)]
+pub(crate) struct Waiting(Arc<Mutex<HashMap<SpeId, &'static str>>>);
+
+impl Waiting {
+    /// Notes that the program of `spe` waits at a place in its source.
+    fn at(&self, spe: SpeId, place: &'static str) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(spe, place);
+    }
+
+    /// Returns the report of a machine, with places in the source instead of those in Cellworks.
+    fn report(&self, waits: &[cellworks_machine::Waiting]) -> String {
+        let places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let places: Vec<_> = places
+            .iter()
+            .map(|(spe, place)| (spe.to_string(), *place))
+            .collect();
+        let lines = waits.iter().map(|wait| {
+            let place = places.iter().find(|(who, _)| *who == wait.who);
+            let place = place
+                .map(|(_, place)| format!(" at {place}"))
+                .unwrap_or_default();
+            let since = wait
+                .since
+                .map(|time| format!(", since the time {}", time.since(Time::default())));
+            format!(
+                "\n  {} waits for {}{place}{}",
+                wait.who,
+                wait.what,
+                since.unwrap_or_default()
+            )
+        });
+        lines.collect()
+    }
+}
+
 /// What all parts of a run share.
 pub(crate) struct Surroundings {
     wasi: Arc<Mutex<Wasi>>,
     addresses: Arc<Addresses>,
+    waiting: Waiting,
     /// The addresses of the local stores on the machine.
     local_stores: Vec<EffectiveAddress>,
     engine: Engine,
@@ -128,7 +171,11 @@ impl LocalStores {
     pub fn make(&self, spe: SpeId, bytes: usize) -> io::Result<Box<dyn Backing>> {
         let memory = SharedMemory::new(bytes)?;
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        assert_eq!(made.len(), spe.index(), "machines make local stores in the order of their SPEs");
+        assert_eq!(
+            made.len(),
+            spe.index(),
+            "machines make local stores in the order of their SPEs"
+        );
         made.push(memory.clone());
         Ok(Box::new(memory))
     }
@@ -173,11 +220,18 @@ impl Ready {
             TimeOf::ThisComputer => Pace::Clock,
             TimeOf::Simulation => Pace::Instructions,
         };
-        let wrong = |why: String| Failure::File { file: file.to_owned(), why };
+        let wrong = |why: String| Failure::File {
+            file: file.to_owned(),
+            why,
+        };
         let engine = engine(pace).map_err(|error| wrong(format!("{error:#}")))?;
         let program =
             Program::new(&engine, bytes, Side::Ppu).map_err(|error| wrong(error.to_string()))?;
-        Ok(Self { engine, pace, program })
+        Ok(Self {
+            engine,
+            pace,
+            program,
+        })
     }
 
     /// Runs the program on a machine whose local stores are `local_stores`, and returns its exit
@@ -192,31 +246,59 @@ impl Ready {
         local_stores: &LocalStores,
         given: Given,
     ) -> Result<u32, Failure> {
-        let Self { engine, pace, program } = self;
+        let Self {
+            engine,
+            pace,
+            program,
+        } = self;
         let cannot = |error: &dyn std::fmt::Display| Failure::Memory(error.to_string());
         let memory = SharedMemory::new(program.memory_bytes()).map_err(|error| cannot(&error))?;
         let region = machine.adopt(ModuleId::new(0), Box::new(memory.clone()));
         let guest = Guest(region.map_err(|error| cannot(&error))?);
         for (at, bytes) in program.data() {
-            guest.set_bytes(at as u32, bytes).expect("`Program` has checked its data");
+            guest
+                .set_bytes(at as u32, bytes)
+                .expect("`Program` has checked its data");
         }
-        let local_stores = local_stores.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let local_stores = local_stores
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let spes = machine.topology().spes();
-        let guests: Vec<_> = spes.into_iter().map(|spe| Guest(machine.local_store(spe).clone())).collect();
+        let guests: Vec<_> = spes
+            .into_iter()
+            .map(|spe| Guest(machine.local_store(spe).clone()))
+            .collect();
         let wrong = |error: wasmtime::Error| Failure::Memory(format!("{error:#}"));
         let (mut ppu, mut spu) = (Linker::new(&engine), Linker::new(&engine));
         ppu::add_to(&mut ppu).map_err(wrong)?;
         spu::add_to(&mut spu).map_err(wrong)?;
-        let Given { arguments, environment, folders, began } = given;
+        let Given {
+            arguments,
+            environment,
+            folders,
+            began,
+        } = given;
         let surroundings = Surroundings {
-            wasi: Arc::new(Mutex::new(Wasi::new(arguments, environment, folders, began))),
+            wasi: Arc::new(Mutex::new(Wasi::new(
+                arguments,
+                environment,
+                folders,
+                began,
+            ))),
             addresses: Arc::new(Addresses::new(guest.0.at(0))),
+            waiting: Waiting::default(),
             local_stores: guests.iter().map(|guest| guest.0.at(0)).collect(),
             engine: engine.clone(),
             spu,
             pace,
         };
-        let code = Arc::new(Code { program, linker: ppu, pace });
+        let code = Arc::new(Code {
+            program,
+            linker: ppu,
+            pace,
+        });
         let _ticks = (pace == Pace::Clock).then(|| Ticks::new(&engine));
         let result = RefCell::new(None);
         let run = machine.run(|ppe| {
@@ -232,6 +314,9 @@ impl Ready {
         });
         match (result.into_inner(), run) {
             (Some(result), _) => result,
+            (None, Err(RunError::Deadlock { waits })) => {
+                Err(Failure::Deadlock(surroundings.waiting.report(&waits)))
+            }
             (None, Err(error)) => Err(Failure::Run(error)),
             (None, Ok(())) => unreachable!("the program has a result"),
         }

@@ -19,11 +19,12 @@ use cellworks_machine::{CellMachine, Cycles, Ppe, Span, Time, Wake};
 use wasmtime::{Caller, Linker, Store, Val, ValType};
 
 use super::code::{Code, SLICE, describe};
-use super::later::*;
-use super::contexts::Contexts;
+use super::contexts::{Contexts, packed};
+use super::engine::Pace;
 use super::guest::{Guest, Outside};
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
+use super::spin::Spin;
 use super::spu::nanoseconds;
 use super::wasi::{self, Clock, HasWasi, Wasi};
 use super::{Failure, Surroundings};
@@ -132,7 +133,9 @@ impl From<Clock> for Question {
 pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasi::add_to(linker)?;
     add_questions(linker)?;
-    linker.func_wrap("ppu", "thread_self", |caller: Caller<'_, State>| caller.data().thread)?;
+    linker.func_wrap("ppu", "thread_self", |caller: Caller<'_, State>| {
+        caller.data().thread
+    })?;
     linker.func_wrap_async(
         "wasi_snapshot_preview1",
         "proc_exit",
@@ -172,6 +175,7 @@ struct Thread {
     place: Option<&'static str>,
     charged: u64,
     yields: u64,
+    spin: Spin,
     /// What it has returned.
     end: Option<u32>,
     is_joined: bool,
@@ -211,7 +215,14 @@ impl<'p> Ppu<'p> {
         memory: &'p SharedMemory,
         guest: &'p Guest,
     ) -> Self {
-        Self { code, surroundings, memory, guest, threads: Vec::new(), exit: None }
+        Self {
+            code,
+            surroundings,
+            memory,
+            guest,
+            threads: Vec::new(),
+            exit: None,
+        }
     }
 
     fn start(&mut self, begin: Begin) -> u32 {
@@ -231,6 +242,7 @@ impl<'p> Ppu<'p> {
             place: None,
             charged: 0,
             yields: 0,
+            spin: Spin::default(),
             end: None,
             is_joined: false,
         });
@@ -289,7 +301,10 @@ impl<'p> Ppu<'p> {
                 thread.link.answer(answer);
             }
             let thread = &mut self.threads[index];
-            let polled = thread.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let polled = thread
+                .future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
             thread.question = thread.link.take_question().map(|question| (question, None));
             let is_slice = polled.is_pending() && thread.question.is_none();
             thread.yields += u64::from(is_slice);
@@ -352,7 +367,10 @@ impl<'p> Ppu<'p> {
         for thread in &mut self.threads {
             if thread.end.is_none() && thread.place.is_none() {
                 thread.link.answer(Answer::Where);
-                let _ = thread.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                let _ = thread
+                    .future
+                    .as_mut()
+                    .poll(&mut Context::from_waker(Waker::noop()));
                 let place = thread.link.take_place();
                 thread.place = place.map(|backtrace| self.code.program.place(&backtrace));
             }
@@ -363,7 +381,9 @@ impl<'p> Ppu<'p> {
         let mut failure = None;
         let mut ready = || {
             for index in 0..self.threads.len() {
-                let Some((question, until)) = self.threads[index].question else { continue };
+                let Some((question, until)) = self.threads[index].question else {
+                    continue;
+                };
                 if self.threads[index].end.is_some() {
                     continue;
                 }
@@ -373,7 +393,9 @@ impl<'p> Ppu<'p> {
                 match self.serve(index, question, ppe, contexts) {
                     Ok(Served::Waits(_)) => continue,
                     // `turn` takes the answer from the thread's link.
-                    Ok(Served::Value(value)) => self.threads[index].link.answer(Answer::Value(value)),
+                    Ok(Served::Value(value)) => {
+                        self.threads[index].link.answer(Answer::Value(value))
+                    }
                     Ok(Served::Fault(why)) => self.threads[index].link.answer(Answer::Fault(why)),
                     Err(why) => failure = Some(why),
                 }
@@ -391,6 +413,38 @@ impl<'p> Ppu<'p> {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Waits, if a thread polls the mailboxes of a context and all other threads wait.
+    fn poll<'scope, 'env, M: CellMachine>(
+        &mut self,
+        index: usize,
+        (context, status): (u32, u32),
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        contexts: &Contexts<'scope, 'env, M>,
+    ) {
+        let others = self
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index);
+        let others_wait =
+            |(_, other): (_, &Thread)| other.end.is_some() || other.question.is_some();
+        if self.code.pace == Pace::Clock || !{ others }.all(others_wait) {
+            return;
+        }
+        let thread = &mut self.threads[index];
+        let now = ppe.now();
+        let wait = thread
+            .spin
+            .polled((context, 0), status, thread.charged, now);
+        if let Some((wait, spe)) = wait.zip(contexts.spe_of(context)) {
+            let why = format_args!("a change of the mailboxes of context {context}");
+            let is_new = || packed(ppe.mailbox_status(spe)) != status;
+            ppe.core()
+                .wait_until_deadline(&why, now + wait, &mut { is_new });
+            self.threads[index].spin.waited(ppe.now());
+        }
+    }
+
     /// Answers a question, if it can be answered now.
     fn serve<'scope, 'env, M: CellMachine>(
         &mut self,
@@ -400,7 +454,12 @@ impl<'p> Ppu<'p> {
         contexts: &mut Contexts<'scope, 'env, M>,
     ) -> Result<Served, Failure> {
         let after = |span: Span| Some(ppe.now() + span);
-        let has_deadline = self.threads[index].question.is_some_and(|(_, until)| until.is_some());
+        if !matches!(question, Question::MboxStatus { .. }) {
+            self.threads[index].spin.other();
+        }
+        let has_deadline = self.threads[index]
+            .question
+            .is_some_and(|(_, until)| until.is_some());
         Ok(match question {
             Question::Clock(Clock::Now) => Served::Value(nanoseconds(ppe.now())),
             Question::Clock(Clock::Sleep(until)) => {
@@ -413,14 +472,25 @@ impl<'p> Ppu<'p> {
                 }
             }
             Question::Exit { .. } => unreachable!("`turn` has ended the program"),
-            Question::Timebase {} => Served::Value(ppe.timebase_now()),
+            Question::Timebase {} => {
+                let since = ppe.now().since(Time::default());
+                Served::Value(ppe.timebase().ticks_in(since) as u64)
+            }
             Question::TimebaseHertz {} => Served::Value(ppe.timebase().hertz()),
             Question::ThreadYield {} => {
                 ppe.yield_now();
                 Served::Value(0)
             }
-            Question::ThreadCreate { start, argument, stack } => {
-                let thread = self.start(Begin::Thread { start, argument, stack });
+            Question::ThreadCreate {
+                start,
+                argument,
+                stack,
+            } => {
+                let thread = self.start(Begin::Thread {
+                    start,
+                    argument,
+                    stack,
+                });
                 Served::Value(thread.into())
             }
             Question::ThreadJoin { thread, value } => {
@@ -445,25 +515,37 @@ impl<'p> Ppu<'p> {
                     }
                 }
             }
-            Question::WaitWord { at, word, timeout_ns, .. } => match self.guest.u32(at) {
+            Question::WaitWord {
+                at,
+                word,
+                timeout_ns,
+                ..
+            } => match self.guest.u32(at) {
                 Err(outside) => outside.into(),
                 Ok(found) if found != word => Served::Value(0),
                 Ok(_) if has_deadline || timeout_ns < 0 => Served::Waits(None),
                 Ok(_) => Served::Waits(after(Span::from_nanoseconds(timeout_ns as u64))),
             },
-            Question::WaitEvents { units, count, timeout_ms } => {
-                match contexts.events(ppe, self.guest, units, count) {
-                    Err(outside) => outside.into(),
-                    Ok(ready) if ready > 0 || timeout_ms == 0 => Served::Value(ready.into()),
-                    Ok(_) if has_deadline || timeout_ms < 0 => Served::Waits(None),
-                    Ok(_) => {
-                        let nanoseconds = timeout_ms as u64 * 1_000_000;
-                        Served::Waits(after(Span::from_nanoseconds(nanoseconds)))
-                    }
+            Question::WaitEvents {
+                units,
+                count,
+                timeout_ms,
+            } => match contexts.events(ppe, self.guest, units, count) {
+                Err(outside) => outside.into(),
+                Ok(ready) if ready > 0 || timeout_ms == 0 => Served::Value(ready.into()),
+                Ok(_) if has_deadline || timeout_ms < 0 => Served::Waits(None),
+                Ok(_) => {
+                    let nanoseconds = timeout_ms as u64 * 1_000_000;
+                    Served::Waits(after(Span::from_nanoseconds(nanoseconds)))
                 }
-            }
-            other => match contexts.serve(index, other, ppe, self.memory, self.guest)? {
-                Ok(Some(value)) => Served::Value(value as u32 as u64),
+            },
+            other => match contexts.serve(other, ppe, self.memory, self.guest)? {
+                Ok(Some(value)) => {
+                    if let Question::MboxStatus { context } = other {
+                        self.poll(index, (context, value as u32), ppe, contexts);
+                    }
+                    Served::Value(value as u32 as u64)
+                }
                 Ok(None) => Served::Waits(None),
                 Err(outside) => outside.into(),
             },
@@ -488,7 +570,10 @@ struct Waits(Vec<String>);
 
 impl Waits {
     fn of(threads: &[Thread], guest: &Guest) -> Self {
-        let waits = threads.iter().enumerate().filter(|(_, thread)| thread.end.is_none());
+        let waits = threads
+            .iter()
+            .enumerate()
+            .filter(|(_, thread)| thread.end.is_none());
         let waits = waits.filter_map(|(index, thread)| {
             let (question, _) = thread.question?;
             let what = match question {
@@ -509,7 +594,10 @@ impl Waits {
                 Question::WaitEvents { units, count, .. } => {
                     let contexts = (0..count).filter_map(|unit| guest.u32(units + 12 * unit).ok());
                     let contexts: Vec<_> = contexts.map(|context| context.to_string()).collect();
-                    format!("an event of the contexts {} (spe_event_wait)", contexts.join(", "))
+                    format!(
+                        "an event of the contexts {} (spe_event_wait)",
+                        contexts.join(", ")
+                    )
                 }
                 other => other.name().to_owned(),
             };
@@ -522,14 +610,22 @@ impl Waits {
 
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "its threads: {}", self.0.join("; "))
+        write!(
+            f,
+            "one of its threads to go on:\n    {}",
+            self.0.join("\n    ")
+        )
     }
 }
 
 /// Where a thread begins.
 enum Begin {
     Main,
-    Thread { start: u32, argument: u32, stack: u32 },
+    Thread {
+        start: u32,
+        argument: u32,
+        stack: u32,
+    },
 }
 
 impl Begin {
@@ -544,7 +640,10 @@ impl Begin {
         let mut store = Store::new(code.linker.engine(), state);
         code.pace(&mut store)?;
         next_instance_has(&memory);
-        let instance = code.linker.instantiate_async(&mut store, &code.program.module).await?;
+        let instance = code
+            .linker
+            .instantiate_async(&mut store, &code.program.module)
+            .await?;
         match self {
             Self::Main => {
                 let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
@@ -571,7 +670,11 @@ impl Begin {
                 exit.call_async(&mut store, status).await?;
                 Ok(0)
             }
-            Self::Thread { start, argument, stack } => {
+            Self::Thread {
+                start,
+                argument,
+                stack,
+            } => {
                 let pointer = instance
                     .get_global(&mut store, "__stack_pointer")
                     .ok_or_else(|| wasmtime::format_err!("it has no stack pointer"))?;

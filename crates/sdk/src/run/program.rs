@@ -120,7 +120,11 @@ impl Program {
                 Payload::DataSection(segments) => {
                     for segment in segments.clone() {
                         let segment = segment?;
-                        let DataKind::Active { memory_index: 0, offset_expr } = segment.kind else {
+                        let DataKind::Active {
+                            memory_index: 0,
+                            offset_expr,
+                        } = segment.kind
+                        else {
                             let why = "it has data that is not placed at its start";
                             return Err(ProgramError::Damaged(why.to_owned()));
                         };
@@ -157,10 +161,18 @@ impl Program {
             }
         }
         if found != wanted(side) {
-            let other = [Side::Ppu, Side::Spu].into_iter().find(|other| found == wanted(*other));
+            let other = [Side::Ppu, Side::Spu]
+                .into_iter()
+                .find(|other| found == wanted(*other));
             return Err(match other {
-                Some(found) => ProgramError::OtherSide { found, wanted: side },
-                None => ProgramError::OtherVersion { found, wanted: wanted(side) },
+                Some(found) => ProgramError::OtherSide {
+                    found,
+                    wanted: side,
+                },
+                None => ProgramError::OtherVersion {
+                    found,
+                    wanted: wanted(side),
+                },
             });
         }
         for (at, bytes) in &data {
@@ -175,7 +187,12 @@ impl Program {
             module,
             data,
             memory,
-            lines: Mutex::new(Lines { sections, code_at, context: None, interned: HashMap::new() }),
+            lines: Mutex::new(Lines {
+                sections,
+                code_at,
+                context: None,
+                interned: HashMap::new(),
+            }),
         })
     }
 
@@ -193,7 +210,10 @@ impl Program {
     /// The text lives as long as this process, once for each place, so that machines can keep it.
     pub(crate) fn place(&self, backtrace: &WasmBacktrace) -> &'static str {
         let frames = backtrace.frames().iter();
-        let offsets: Vec<usize> = frames.clone().filter_map(|frame| frame.module_offset()).collect();
+        let offsets: Vec<usize> = frames
+            .clone()
+            .filter_map(|frame| frame.module_offset())
+            .collect();
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = lines.interned.get(&offsets) {
             return place;
@@ -222,17 +242,30 @@ impl Lines {
             self.context = addr2line::Context::from_dwarf(dwarf).ok();
         }
         let address = u64::try_from(offset.checked_sub(self.code_at)?).ok()?;
-        let mut frames = self.context.as_ref()?.find_frames(address).skip_all_loads().ok()?;
+        let mut frames = self
+            .context
+            .as_ref()?
+            .find_frames(address)
+            .skip_all_loads()
+            .ok()?;
         while let Ok(Some(frame)) = frames.next() {
-            let Some(location) = frame.location else { continue };
-            let (Some(file), Some(line)) = (location.file, location.line) else { continue };
+            let Some(location) = frame.location else {
+                continue;
+            };
+            let (Some(file), Some(line)) = (location.file, location.line) else {
+                continue;
+            };
             if file.starts_with(OUR_FILES) || line == 0 {
                 continue;
             }
             let column = location.column.map(|column| format!(":{column}"));
             let column = column.unwrap_or_default();
-            let function = frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
-            let function = function.map(|name| format!(" in {name}")).unwrap_or_default();
+            let function = frame
+                .function
+                .and_then(|name| Some(name.demangle().ok()?.into_owned()));
+            let function = function
+                .map(|name| format!(" in {name}"))
+                .unwrap_or_default();
             return Some(format!("{file}:{line}{column}{function}"));
         }
         None
@@ -276,7 +309,10 @@ mod tests {
     }
 
     fn refusal(file: &[u8], side: Side) -> String {
-        read(file, side).err().expect("it is no program").to_string()
+        read(file, side)
+            .err()
+            .expect("it is no program")
+            .to_string()
     }
 
     #[test]
@@ -312,7 +348,10 @@ mod tests {
         assert_eq!(said, "it is a program for the SPU, and the PPU runs it");
         let other = wat::parse_str("(module (memory 4 4))").unwrap();
         let said = refusal(&other, Side::Ppu);
-        assert!(said.contains("build it again with this version's `cellworks cc`"), "{said}");
+        assert!(
+            said.contains("build it again with this version's `cellworks cc`"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -321,14 +360,21 @@ mod tests {
         let passive = "(memory 4 4) (data \"anywhere\")";
         for text in [data, passive] {
             let said = refusal(&module("spu", text), Side::Spu);
-            assert!(said.starts_with("it is damaged: its data") || said.contains("it has data"), "{said}");
+            assert!(
+                said.starts_with("it is damaged: its data") || said.contains("it has data"),
+                "{said}"
+            );
         }
         let whole = module(
             "spu",
             r#"(memory 4 4) (func (export "f") (result i32) i32.const 7) (data (i32.const 0) "x")"#,
         );
         for end in 8..whole.len() {
-            assert!(read(&whole[..end], Side::Spu).is_err(), "cut off at {end} of {}", whole.len());
+            assert!(
+                read(&whole[..end], Side::Spu).is_err(),
+                "cut off at {end} of {}",
+                whole.len()
+            );
         }
         assert!(read(&whole, Side::Spu).is_ok());
     }

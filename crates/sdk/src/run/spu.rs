@@ -25,12 +25,14 @@ use cellworks_machine::{CellSpe, Cycles, Mfc, SignalRegister, Span, Time};
 use wasmtime::{Caller, Linker, Store, Val, ValType};
 
 use super::address::Addresses;
-use super::later::*;
 use super::code::{Code, SLICE, describe};
+use super::engine::Pace;
 use super::guest::Guest;
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
+use super::spin::Spin;
 use super::wasi::{self, Clock, HasWasi, Wasi};
+use super::{Surroundings, Waiting};
 
 /// What a program of an SPU asks.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +43,10 @@ pub(crate) enum Question {
     Count(u32),
     Command(RawCommand),
     /// Which of the tag groups are complete? Waits as the word for channel 23 says.
-    Tags { mask: u32, update: u32 },
+    Tags {
+        mask: u32,
+        update: u32,
+    },
     Stop(u32),
     Halt,
 }
@@ -126,32 +131,39 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                     return Ok(());
                 }
                 let question = match channel {
-                    21 => Question::Command(RawCommand { opcode: word, ..caller.data().command }),
+                    21 => Question::Command(RawCommand {
+                        opcode: word,
+                        ..caller.data().command
+                    }),
                     _ => Question::Write(channel, word),
                 };
                 ask(&mut caller, question).await.map(drop)
             })
         },
     )?;
-    linker.func_wrap_async("spu", "rchcnt", |mut caller: Caller<'_, State>, (channel,): (u32,)| {
-        Box::new(async move {
-            let question = match (channel, caller.data().tag_update) {
-                (24, None) => return Ok(0),
-                (24, Some(_)) => {
-                    let mask = caller.data().tag_mask;
-                    let complete = ask(&mut caller, Question::Tags { mask, update: 0 }).await?;
-                    let is_there = match caller.data().tag_update {
-                        Some(1) => mask == 0 || complete != 0,
-                        Some(2) => complete as u32 == mask,
-                        _ => true,
-                    };
-                    return Ok(is_there.into());
-                }
-                _ => Question::Count(channel),
-            };
-            ask(&mut caller, question).await.map(|count| count as u32)
-        })
-    })?;
+    linker.func_wrap_async(
+        "spu",
+        "rchcnt",
+        |mut caller: Caller<'_, State>, (channel,): (u32,)| {
+            Box::new(async move {
+                let question = match (channel, caller.data().tag_update) {
+                    (24, None) => return Ok(0),
+                    (24, Some(_)) => {
+                        let mask = caller.data().tag_mask;
+                        let complete = ask(&mut caller, Question::Tags { mask, update: 0 }).await?;
+                        let is_there = match caller.data().tag_update {
+                            Some(1) => mask == 0 || complete != 0,
+                            Some(2) => complete as u32 == mask,
+                            _ => true,
+                        };
+                        return Ok(is_there.into());
+                    }
+                    _ => Question::Count(channel),
+                };
+                ask(&mut caller, question).await.map(|count| count as u32)
+            })
+        },
+    )?;
     linker.func_wrap_async(
         "spu",
         "dma",
@@ -159,14 +171,28 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
          (lsa, eah, eal, size, tag, opcode): (u32, u32, u32, u32, u32, u32)| {
             Box::new(async move {
                 let ea = u64::from(eah) << 32 | u64::from(eal);
-                let command = RawCommand { opcode, lsa, ea, size, tag };
+                let command = RawCommand {
+                    opcode,
+                    lsa,
+                    ea,
+                    size,
+                    tag,
+                };
                 ask(&mut caller, Question::Command(command)).await.map(drop)
             })
         },
     )?;
-    linker.func_wrap_async("spu", "stop", |mut caller: Caller<'_, State>, (code,): (u32,)| {
-        Box::new(async move { ask(&mut caller, Question::Stop(code & 0x3fff)).await.map(drop) })
-    })?;
+    linker.func_wrap_async(
+        "spu",
+        "stop",
+        |mut caller: Caller<'_, State>, (code,): (u32,)| {
+            Box::new(async move {
+                ask(&mut caller, Question::Stop(code & 0x3fff))
+                    .await
+                    .map(drop)
+            })
+        },
+    )?;
     linker.func_wrap_async("spu", "halt", |mut caller: Caller<'_, State>, (): ()| {
         Box::new(async move { ask(&mut caller, Question::Halt).await.map(drop) })
     })?;
@@ -195,7 +221,11 @@ pub(crate) enum Stop {
     /// It executed a halt (`spu_hcmpeq`).
     Halt,
     /// It was wrong, at a place in its source.
-    Fault { why: String, place: &'static str, exception: Exception },
+    Fault {
+        why: String,
+        place: &'static str,
+        exception: Exception,
+    },
     /// The run has ended.
     Cancelled,
 }
@@ -224,8 +254,10 @@ pub(crate) struct Run {
     link: Link<Question>,
     future: Pin<Box<dyn Future<Output = wasmtime::Result<()>> + Send>>,
     addresses: Arc<Addresses>,
+    waiting: Waiting,
     memory: Guest,
     channels: Channels,
+    spin: Spin,
     is_stopped: bool,
     charged: u64,
     yields: u64,
@@ -263,16 +295,27 @@ impl Run {
         code: &Arc<Code<State>>,
         local_store: &SharedMemory,
         memory: Guest,
-        wasi: &Arc<Mutex<Wasi>>,
-        addresses: &Arc<Addresses>,
+        surroundings: &Surroundings,
         arguments: Arguments,
     ) -> Self {
+        let Surroundings {
+            wasi,
+            addresses,
+            waiting,
+            ..
+        } = surroundings;
         let link = Link::default();
         let state = State {
             link: link.clone(),
             wasi: Arc::clone(wasi),
             memory: memory.clone(),
-            command: RawCommand { opcode: 0, lsa: 0, ea: 0, size: 0, tag: 0 },
+            command: RawCommand {
+                opcode: 0,
+                lsa: 0,
+                ea: 0,
+                size: 0,
+                tag: 0,
+            },
             tag_mask: 0,
             tag_update: None,
         };
@@ -282,8 +325,10 @@ impl Run {
             link,
             future: Box::pin(future),
             addresses: Arc::clone(addresses),
+            waiting: waiting.clone(),
             memory,
             channels: Channels::default(),
+            spin: Spin::default(),
             is_stopped: false,
             charged: 0,
             yields: 0,
@@ -305,7 +350,11 @@ impl Run {
                     Ok(()) => Stop::Code(EXIT),
                     Err(error) => {
                         let (why, place) = describe(&error, &self.code.program);
-                        Stop::Fault { why, place, exception: self.exception }
+                        Stop::Fault {
+                            why,
+                            place,
+                            exception: self.exception,
+                        }
                     }
                 };
             }
@@ -338,7 +387,11 @@ impl Run {
     }
 
     fn poll(&mut self) -> Option<wasmtime::Result<()>> {
-        match self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match self
+            .future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             Poll::Ready(end) => Some(end),
             Poll::Pending => None,
         }
@@ -371,12 +424,16 @@ impl Run {
         wait: impl FnOnce(&S) -> R,
     ) -> R {
         attempt(spe).unwrap_or_else(|| {
-            let _here = spe.at(self.place());
+            let place = self.place();
+            self.waiting.at(spe.id(), place);
             wait(spe)
         })
     }
 
     fn carry_out<S: CellSpe>(&mut self, spe: &S, question: Question) -> Answer {
+        if !matches!(question, Question::Count(_)) {
+            self.spin.other();
+        }
         let value = match question {
             Question::Clock(Clock::Now) => nanoseconds(spe.now()),
             Question::Clock(Clock::Sleep(until)) => {
@@ -384,7 +441,8 @@ impl Run {
                 if until <= spe.now() {
                     spe.yield_now();
                 } else {
-                    let _here = spe.at(self.place());
+                    let place = self.place();
+                    self.waiting.at(spe.id(), place);
                     spe.wait_until_deadline(&"the end of its sleep", until, &mut || false);
                 }
                 0
@@ -415,9 +473,6 @@ impl Run {
                         ));
                     }
                 };
-                if let Some(fault) = spe.mfc().take_late_fault() {
-                    return self.fault(fault);
-                }
                 complete.bits().into()
             }
             Question::Read(channel) => match self.read(spe, channel) {
@@ -425,10 +480,24 @@ impl Run {
                 Err(answer) => return answer,
             },
             Question::Write(channel, word) => return self.write(spe, channel, word),
-            Question::Count(channel) => match self.count(spe, channel) {
-                Some(count) => count as u64,
-                None => return Answer::Fault(no_channel(channel, "counted")),
-            },
+            Question::Count(channel) => {
+                let Some(mut count) = self.count(spe, channel) else {
+                    return Answer::Fault(no_channel(channel, "counted"));
+                };
+                let polls = self.code.pace == Pace::Instructions && count == 0;
+                let wait =
+                    polls.then(|| self.spin.polled((channel, 0), 0, self.charged, spe.now()));
+                if let Some(wait) = wait.flatten() {
+                    let why = format_args!("a change of the count of channel {channel}");
+                    let until = spe.now() + wait;
+                    spe.wait_until_deadline(&why, until, &mut || {
+                        count = self.count(spe, channel).unwrap_or_default();
+                        count > 0
+                    });
+                    self.spin.waited(spe.now());
+                }
+                count as u64
+            }
             Question::Stop(_) | Question::Halt => unreachable!("`go` has answered"),
         };
         Answer::Value(value)
@@ -450,25 +519,32 @@ impl Run {
             Some(opcode) if opcode.is_list() => self.addresses.of_list(command.ea),
             _ => self.addresses.translate(command.ea),
         };
-        let command = RawCommand { ea: ea.0, ..command };
+        let command = RawCommand {
+            ea: ea.0,
+            ..command
+        };
         let (lsa, ea) = (LsAddr(command.lsa), EffectiveAddress(command.ea));
         // The three commands that are carried out at once check their line alone.
-        let is_atomic =
-            matches!(opcode, Some(Opcode::Getllar | Opcode::Putllc | Opcode::Putlluc));
+        let is_atomic = matches!(
+            opcode,
+            Some(Opcode::Getllar | Opcode::Putllc | Opcode::Putlluc)
+        );
         if is_atomic && let Err(fault) = command.check(self.memory.0.bytes() as u32) {
             return self.fault(fault);
         }
         let result = match opcode {
             Some(Opcode::Getllar) => spe.mfc().getllar(lsa, ea).map(|()| Some(4)),
-            Some(Opcode::Putllc) => {
-                spe.mfc().putllc(lsa, ea).map(|stored| Some(u32::from(!stored)))
-            }
+            Some(Opcode::Putllc) => spe
+                .mfc()
+                .putllc(lsa, ea)
+                .map(|stored| Some(u32::from(!stored))),
             Some(Opcode::Putlluc) => spe.mfc().putlluc(lsa, ea).map(|()| Some(2)),
             _ => match spe.mfc().try_issue(command) {
                 Ok(()) => Ok(None),
                 Err(cellworks_machine::TryIssueError::Fault(fault)) => Err(fault),
                 Err(cellworks_machine::TryIssueError::Full) => {
-                    let _here = spe.at(self.place());
+                    let place = self.place();
+                    self.waiting.at(spe.id(), place);
                     spe.mfc().issue(command).map(|()| None)
                 }
             },
@@ -495,7 +571,8 @@ impl Run {
                     let why = "it waits for an event (channel 0), and its event mask has none (channel 1)";
                     return Err(Answer::Fault(why.to_owned()));
                 }
-                let _here = spe.at(self.place());
+                let place = self.place();
+                self.waiting.at(spe.id(), place);
                 self.wait_for_events(spe);
             },
             3 | 4 => {
@@ -601,7 +678,9 @@ impl Run {
             }
         };
         let stalled = &mut self.channels.stalled;
-        look(event::TAG_STATUS, &mut || spe.mfc().incomplete_tags().is_empty());
+        look(event::TAG_STATUS, &mut || {
+            spe.mfc().incomplete_tags().is_empty()
+        });
         look(event::LIST_STALL, &mut || {
             *stalled |= spe.mfc().take_stall_notifications().bits();
             *stalled != 0
@@ -609,11 +688,17 @@ impl Run {
         look(event::COMMAND_QUEUE, &mut || spe.mfc().free_entries() > 0);
         look(event::IN_MBOX, &mut || spe.in_mbox_count() > 0);
         look(event::DECREMENTER, &mut || spe.decrementer() >> 31 != 0);
-        look(event::OUT_INTR_MBOX, &mut || spe.out_mbox_room(Outbound::Interrupt) > 0);
-        look(event::OUT_MBOX, &mut || spe.out_mbox_room(Outbound::Plain) > 0);
+        look(event::OUT_INTR_MBOX, &mut || {
+            spe.out_mbox_room(Outbound::Interrupt) > 0
+        });
+        look(event::OUT_MBOX, &mut || {
+            spe.out_mbox_room(Outbound::Plain) > 0
+        });
         look(event::SIGNAL_1, &mut || spe.has_signal(SignalRegister::One));
         look(event::SIGNAL_2, &mut || spe.has_signal(SignalRegister::Two));
-        look(event::RESERVATION_LOST, &mut || spe.mfc().reservation_lost());
+        look(event::RESERVATION_LOST, &mut || {
+            spe.mfc().reservation_lost()
+        });
         levels
     }
 
@@ -647,11 +732,17 @@ impl fmt::Display for Events {
 }
 
 fn register_of(channel: u32) -> SignalRegister {
-    if channel == 3 { SignalRegister::One } else { SignalRegister::Two }
+    if channel == 3 {
+        SignalRegister::One
+    } else {
+        SignalRegister::Two
+    }
 }
 
 fn no_channel(channel: u32, how: &str) -> String {
-    format!("channel {channel} cannot be {how}: an SPU has no such channel, or it goes the other way")
+    format!(
+        "channel {channel} cannot be {how}: an SPU has no such channel, or it goes the other way"
+    )
 }
 
 /// Returns the nanoseconds since the start of the run.
@@ -669,40 +760,46 @@ async fn main(
     let mut store = Store::new(code.linker.engine(), state);
     code.pace(&mut store)?;
     next_instance_has(&local_store);
-    let instance = code.linker.instantiate_async(&mut store, &code.program.module).await?;
+    let instance = code
+        .linker
+        .instantiate_async(&mut store, &code.program.module)
+        .await?;
     let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
     init.call_async(&mut store, ()).await?;
     let main = instance
         .get_func(&mut store, "__cell_main")
         .ok_or_else(|| wasmtime::format_err!("it has no function `main`"))?;
     let types = main.ty(&store);
-    let values = types.params().enumerate().map(|(index, kind)| match (arguments, kind) {
-        (Arguments::Numbers(numbers), kind) => {
-            let number = numbers.get(index).copied().unwrap_or(0);
-            match kind {
-                ValType::I64 => Val::I64(number as i64),
-                ValType::V128 => Val::V128((u128::from(number)).into()),
-                _ => Val::I32(number as i32),
-            }
-        }
-        // The first word of a register is its preferred slot.
-        (Arguments::Registers(registers), kind) => {
-            let register = registers.get(index).copied().unwrap_or(0);
-            match kind {
-                ValType::I64 => Val::I64((register >> 64) as i64),
-                ValType::V128 => {
-                    // The first element of a vector is the lowest lane.
-                    let words = register.to_be_bytes();
-                    let mut lanes = [0; 16];
-                    for (to, from) in lanes.chunks_mut(4).zip(words.chunks(4)) {
-                        to.copy_from_slice(&[from[3], from[2], from[1], from[0]]);
-                    }
-                    Val::V128(u128::from_le_bytes(lanes).into())
+    let values = types
+        .params()
+        .enumerate()
+        .map(|(index, kind)| match (arguments, kind) {
+            (Arguments::Numbers(numbers), kind) => {
+                let number = numbers.get(index).copied().unwrap_or(0);
+                match kind {
+                    ValType::I64 => Val::I64(number as i64),
+                    ValType::V128 => Val::V128((u128::from(number)).into()),
+                    _ => Val::I32(number as i32),
                 }
-                _ => Val::I32((register >> 96) as i32),
             }
-        }
-    });
+            // The first word of a register is its preferred slot.
+            (Arguments::Registers(registers), kind) => {
+                let register = registers.get(index).copied().unwrap_or(0);
+                match kind {
+                    ValType::I64 => Val::I64((register >> 64) as i64),
+                    ValType::V128 => {
+                        // The first element of a vector is the lowest lane.
+                        let words = register.to_be_bytes();
+                        let mut lanes = [0; 16];
+                        for (to, from) in lanes.chunks_mut(4).zip(words.chunks(4)) {
+                            to.copy_from_slice(&[from[3], from[2], from[1], from[0]]);
+                        }
+                        Val::V128(u128::from_le_bytes(lanes).into())
+                    }
+                    _ => Val::I32((register >> 96) as i32),
+                }
+            }
+        });
     let values: Vec<Val> = values.collect();
     let mut results = vec![Val::I32(0); types.results().len()];
     main.call_async(&mut store, &values, &mut results).await?;

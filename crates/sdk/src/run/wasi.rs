@@ -105,7 +105,10 @@ impl Wasi {
         began: u64,
     ) -> Self {
         let streams = [Open::Input, Open::Output, Open::Error];
-        let folders = folders.into_iter().map(|(name, dir)| Open::Folder { dir, name: Some(name) });
+        let folders = folders.into_iter().map(|(name, dir)| Open::Folder {
+            dir,
+            name: Some(name),
+        });
         Self {
             arguments,
             environment,
@@ -116,7 +119,10 @@ impl Wasi {
     }
 
     fn open(&mut self, fd: u32) -> Result<&mut Open, Errno> {
-        self.files.get_mut(fd as usize).and_then(Option::as_mut).ok_or(BADF)
+        self.files
+            .get_mut(fd as usize)
+            .and_then(Option::as_mut)
+            .ok_or(BADF)
     }
 
     fn file(&mut self, fd: u32) -> Result<&mut File, Errno> {
@@ -215,7 +221,15 @@ impl Wasi {
         })
     }
 
-    fn fd_pwrite(&mut self, memory: &Guest, fd: u32, list: u32, count: u32, at: u64, done: u32) -> Done {
+    fn fd_pwrite(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        list: u32,
+        count: u32,
+        at: u64,
+        done: u32,
+    ) -> Done {
         let file = self.file(fd)?;
         let before = file.stream_position()?;
         file.seek(SeekFrom::Start(at))?;
@@ -224,7 +238,15 @@ impl Wasi {
         result
     }
 
-    fn fd_pread(&mut self, memory: &Guest, fd: u32, list: u32, count: u32, at: u64, done: u32) -> Done {
+    fn fd_pread(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        list: u32,
+        count: u32,
+        at: u64,
+        done: u32,
+    ) -> Done {
         let file = self.file(fd)?;
         let before = file.stream_position()?;
         file.seek(SeekFrom::Start(at))?;
@@ -279,9 +301,18 @@ impl Wasi {
         memory.set_u64(at + 24, metadata.nlink())?;
         memory.set_u64(at + 32, metadata.len())?;
         let nanoseconds = |seconds: i64, rest: i64| (seconds * 1_000_000_000 + rest) as u64;
-        memory.set_u64(at + 40, nanoseconds(metadata.atime(), metadata.atime_nsec()))?;
-        memory.set_u64(at + 48, nanoseconds(metadata.mtime(), metadata.mtime_nsec()))?;
-        Ok(memory.set_u64(at + 56, nanoseconds(metadata.ctime(), metadata.ctime_nsec()))?)
+        memory.set_u64(
+            at + 40,
+            nanoseconds(metadata.atime(), metadata.atime_nsec()),
+        )?;
+        memory.set_u64(
+            at + 48,
+            nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        )?;
+        Ok(memory.set_u64(
+            at + 56,
+            nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        )?)
     }
 
     fn fd_filestat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
@@ -311,8 +342,11 @@ impl Wasi {
         let path = Self::path(memory, path.0, path.1)?;
         let folder = self.folder(fd)?;
         let follow = follow & 1 != 0;
-        let metadata =
-            if follow { folder.metadata(path)? } else { folder.symlink_metadata(path)? };
+        let metadata = if follow {
+            folder.metadata(path)?
+        } else {
+            folder.symlink_metadata(path)?
+        };
         Self::filestat(memory, at, &metadata)
     }
 
@@ -331,12 +365,22 @@ impl Wasi {
         let (create, directory, exclusive, truncate) =
             (how & 1 != 0, how & 2 != 0, how & 4 != 0, how & 8 != 0);
         let (read, write, append) = (rights & 2 != 0, rights & 0x40 != 0, flags & 1 != 0);
-        let is_folder = || folder.metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+        let is_folder = || {
+            folder
+                .metadata(&path)
+                .is_ok_and(|metadata| metadata.is_dir())
+        };
         let open = if directory || !write && is_folder() {
-            Open::Folder { dir: folder.open_dir(&path)?, name: None }
+            Open::Folder {
+                dir: folder.open_dir(&path)?,
+                name: None,
+            }
         } else {
             let mut options = OpenOptions::new();
-            options.read(read || !write).write(write && !append).append(write && append);
+            options
+                .read(read || !write)
+                .write(write && !append)
+                .append(write && append);
             options.truncate(truncate && write);
             if exclusive {
                 options.create_new(create);
@@ -350,7 +394,10 @@ impl Wasi {
     }
 
     fn fd_prestat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
-        let Open::Folder { name: Some(name), .. } = self.open(fd)? else {
+        let Open::Folder {
+            name: Some(name), ..
+        } = self.open(fd)?
+        else {
             return Err(BADF);
         };
         memory.set_u32(at, 0)?;
@@ -358,14 +405,25 @@ impl Wasi {
     }
 
     fn fd_prestat_dir_name(&mut self, memory: &Guest, fd: u32, at: u32, bytes: u32) -> Done {
-        let Open::Folder { name: Some(name), .. } = self.open(fd)? else {
+        let Open::Folder {
+            name: Some(name), ..
+        } = self.open(fd)?
+        else {
             return Err(BADF);
         };
         let name = name.as_bytes().get(..bytes as usize).ok_or(INVAL)?;
         Ok(memory.set_bytes(at, name)?)
     }
 
-    fn fd_readdir(&mut self, memory: &Guest, fd: u32, at: u32, bytes: u32, from: u64, used: u32) -> Done {
+    fn fd_readdir(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        at: u32,
+        bytes: u32,
+        from: u64,
+        used: u32,
+    ) -> Done {
         let mut all = Vec::new();
         let entries = self.folder(fd)?.entries()?;
         for (index, entry) in entries.enumerate().skip(from as usize) {
@@ -373,7 +431,12 @@ impl Wasi {
             let name = entry.file_name();
             let name = name.as_encoded_bytes();
             all.extend_from_slice(&(index as u64 + 1).to_be_bytes());
-            all.extend_from_slice(&entry.metadata().map_or(0, |metadata| metadata.ino()).to_be_bytes());
+            all.extend_from_slice(
+                &entry
+                    .metadata()
+                    .map_or(0, |metadata| metadata.ino())
+                    .to_be_bytes(),
+            );
             all.extend_from_slice(&(name.len() as u32).to_be_bytes());
             all.extend_from_slice(&[kind_of(entry.file_type()?), 0, 0, 0]);
             all.extend_from_slice(name);
@@ -386,12 +449,7 @@ impl Wasi {
         Ok(memory.set_u32(used, all.len() as u32)?)
     }
 
-    fn path_rename(
-        &mut self,
-        memory: &Guest,
-        from: (u32, u32, u32),
-        to: (u32, u32, u32),
-    ) -> Done {
+    fn path_rename(&mut self, memory: &Guest, from: (u32, u32, u32), to: (u32, u32, u32)) -> Done {
         let old = Self::path(memory, from.1, from.2)?;
         let new = Self::path(memory, to.1, to.2)?;
         let target = self.folder(to.0)?.try_clone()?;
@@ -520,7 +578,11 @@ where
         |mut caller: Caller<'_, S>, (id, _, at): (u32, u64, u32)| {
             Box::new(async move {
                 let memory = caller.data().memory().clone();
-                let began = if id == 0 { lock(caller.data().wasi()).began } else { 0 };
+                let began = if id == 0 {
+                    lock(caller.data().wasi()).began
+                } else {
+                    0
+                };
                 let since = ask(&mut caller, Clock::Now.into()).await?;
                 wasmtime::Result::<u32>::Ok(number(
                     memory.set_u64(at, began + since).map_err(Errno::from),
@@ -535,12 +597,16 @@ where
             Box::new(async move { poll_oneoff(caller, list, events, count, used).await })
         },
     )?;
-    linker.func_wrap_async(MODULE, "sched_yield", |mut caller: Caller<'_, S>, (): ()| {
-        Box::new(async move {
-            ask(&mut caller, Clock::Sleep(0).into()).await?;
-            wasmtime::Result::<u32>::Ok(0)
-        })
-    })?;
+    linker.func_wrap_async(
+        MODULE,
+        "sched_yield",
+        |mut caller: Caller<'_, S>, (): ()| {
+            Box::new(async move {
+                ask(&mut caller, Clock::Sleep(0).into()).await?;
+                wasmtime::Result::<u32>::Ok(0)
+            })
+        },
+    )?;
     Ok(())
 }
 
@@ -561,8 +627,12 @@ where
         let mut first: Option<(u64, u32, u64, bool)> = None;
         for index in 0..count {
             let at = list + 48 * index;
-            let (kind, id, timeout, flags) =
-                (memory.u8(at + 8)?, memory.u32(at + 16)?, memory.u64(at + 24)?, memory.u16(at + 40)?);
+            let (kind, id, timeout, flags) = (
+                memory.u8(at + 8)?,
+                memory.u32(at + 16)?,
+                memory.u64(at + 24)?,
+                memory.u16(at + 40)?,
+            );
             if kind != 0 {
                 return Err(NOTSUP);
             }

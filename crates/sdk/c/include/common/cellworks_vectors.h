@@ -21,6 +21,9 @@ __CW_VECTOR(double, __cw_f64)
 
 #ifdef __cplusplus
 extern "C" {
+typedef bool __cw_bit;
+#else
+typedef _Bool __cw_bit;
 #endif
 /* Operations that the code generator knows by name. */
 extern __cw_s8 __cw_swizzle(__cw_s8 bytes, __cw_s8 at) __asm__("llvm.wasm.swizzle");
@@ -30,7 +33,7 @@ extern int __cw_bitmask32(__cw_s32 words) __asm__("llvm.wasm.bitmask.v4i32");
 extern __cw_u8 __cw_avgr8(__cw_u8 a, __cw_u8 b) __asm__("llvm.wasm.avgr.unsigned.v16i8");
 extern __cw_u16 __cw_avgr16(__cw_u16 a, __cw_u16 b) __asm__("llvm.wasm.avgr.unsigned.v8i16");
 extern __cw_u8 __cw_ctpop8(__cw_u8 bytes) __asm__("llvm.ctpop.v16i8");
-extern __cw_u32 __cw_ctlz32(__cw_u32 words, _Bool undefined_at_0) __asm__("llvm.ctlz.v4i32");
+extern __cw_u32 __cw_ctlz32(__cw_u32 words, __cw_bit undefined_at_0) __asm__("llvm.ctlz.v4i32");
 extern __cw_s32 __cw_trunc_s32(__cw_f32 a) __asm__("llvm.fptosi.sat.v4i32.v4f32");
 extern __cw_u32 __cw_trunc_u32(__cw_f32 a) __asm__("llvm.fptoui.sat.v4i32.v4f32");
 extern __cw_f32 __cw_sqrt32(__cw_f32 a) __asm__("llvm.sqrt.v4f32");
@@ -39,6 +42,10 @@ extern __cw_f32 __cw_floor32(__cw_f32 a) __asm__("llvm.floor.v4f32");
 extern __cw_f32 __cw_ceil32(__cw_f32 a) __asm__("llvm.ceil.v4f32");
 extern __cw_f32 __cw_truncf32(__cw_f32 a) __asm__("llvm.trunc.v4f32");
 extern __cw_f32 __cw_nearest32(__cw_f32 a) __asm__("llvm.nearbyint.v4f32");
+extern __cw_f64 __cw_floor64(__cw_f64 a) __asm__("llvm.floor.v2f64");
+extern __cw_f64 __cw_ceil64(__cw_f64 a) __asm__("llvm.ceil.v2f64");
+extern __cw_f64 __cw_truncf64(__cw_f64 a) __asm__("llvm.trunc.v2f64");
+extern __cw_f64 __cw_nearest64(__cw_f64 a) __asm__("llvm.nearbyint.v2f64");
 #ifdef __cplusplus
 }
 #endif
