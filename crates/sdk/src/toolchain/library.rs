@@ -36,7 +36,10 @@ const MUSL: &str = "libc-top-half/musl";
 
 /// Folders of musl's source of which all is compiled, without the files that follow.
 const FOLDERS: &[(&str, &[&str])] = &[
-    ("internal", &["procfdname", "syscall", "syscall_ret", "vdso", "version"]),
+    (
+        "internal",
+        &["procfdname", "syscall", "syscall_ret", "vdso", "version"],
+    ),
     (
         "stdio",
         &[
@@ -55,7 +58,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("string", &["strsignal"]),
-    ("locale", &["bind_textdomain_codeset", "dcngettext", "textdomain"]),
+    (
+        "locale",
+        &["bind_textdomain_codeset", "dcngettext", "textdomain"],
+    ),
     ("stdlib", &[]),
     ("search", &[]),
     ("multibyte", &[]),
@@ -94,7 +100,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "truncf",
         ],
     ),
-    ("complex", &["cimag", "cimagf", "cimagl", "creal", "crealf", "creall"]),
+    (
+        "complex",
+        &["cimag", "cimagf", "cimagl", "creal", "crealf", "creall"],
+    ),
 ];
 
 /// Files of musl's source of whose folders not all is compiled.
@@ -116,8 +125,21 @@ const FILES_OF_MUSL: &[(&str, &[&str])] = &[
     ),
     ("errno", &["strerror"]),
     ("network", &["htonl", "htons", "ntohl", "ntohs"]),
-    ("fenv", &["fegetexceptflag", "feholdexcept", "fenv", "fesetexceptflag", "fesetround", "feupdateenv"]),
-    ("exit", &["assert", "at_quick_exit", "atexit", "exit", "quick_exit"]),
+    (
+        "fenv",
+        &[
+            "fegetexceptflag",
+            "feholdexcept",
+            "fenv",
+            "fesetexceptflag",
+            "fesetround",
+            "feupdateenv",
+        ],
+    ),
+    (
+        "exit",
+        &["assert", "at_quick_exit", "atexit", "exit", "quick_exit"],
+    ),
     (
         "time",
         &[
@@ -147,7 +169,10 @@ const FILES_OF_MUSL: &[(&str, &[&str])] = &[
     ),
     ("fcntl", &["creat"]),
     ("dirent", &["alphasort", "versionsort"]),
-    ("env", &["clearenv", "getenv", "putenv", "setenv", "unsetenv"]),
+    (
+        "env",
+        &["clearenv", "getenv", "putenv", "setenv", "unsetenv"],
+    ),
     ("unistd", &["posix_close"]),
     ("stat", &["futimesat"]),
 ];
@@ -255,12 +280,17 @@ impl Library {
     /// Returns the C library, after it has been compiled if it was not in the cache.
     pub(crate) fn ready(programs: &Programs, cache: &Path, own: &Path) -> Result<Self, Failed> {
         // What is compiled depends on this file and on our few files for it.
-        let ours = FILES.iter().filter(|(path, _)| path.starts_with("lib/libc/"));
+        let ours = FILES
+            .iter()
+            .filter(|(path, _)| path.starts_with("lib/libc/"));
         let texts = ours.flat_map(|(path, text)| [*path, *text]);
         let texts = texts.chain([include_str!("library.rs"), include_str!("compile.rs")]);
         let name = format!("libc-{}-{}", programs.version, fingerprint(texts));
         let folder = folder(cache, &name, |new| build(programs, cache, own, new))?;
-        Ok(Self { folder, cache: cache.to_owned() })
+        Ok(Self {
+            folder,
+            cache: cache.to_owned(),
+        })
     }
 
     /// Returns the folder whose `include` has the headers.
@@ -301,7 +331,12 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
     let work = tempfile::tempdir_in(cache)
         .map_err(|error| because(&format!("{}: {error}", cache.display())))?;
     let tarball = source(cache)?;
-    let unpacked = Command::new("tar").arg("-xJf").arg(&tarball).arg("-C").arg(work.path()).status();
+    let unpacked = Command::new("tar")
+        .arg("-xJf")
+        .arg(&tarball)
+        .arg("-C")
+        .arg(work.path())
+        .status();
     if !unpacked.is_ok_and(|status| status.success()) {
         return Err(because(&format!(
             "{}: tar cannot unpack this file; the programs tar and xz are needed",
@@ -317,7 +352,9 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
     let done = AtomicUsize::new(0);
     let number = sources.len();
     let shown = io::stderr().is_terminal();
-    eprintln!("note: the C library is compiled for the Cell's order of bytes, once; {number} files");
+    eprintln!(
+        "note: the C library is compiled for the Cell's order of bytes, once; {number} files"
+    );
     let objects = compile_all(
         &front,
         &sources,
@@ -351,9 +388,17 @@ fn source(cache: &Path) -> Result<PathBuf, Failed> {
     eprintln!("note: the source of the C library is fetched from {SOURCE_URL}");
     let new = tarball.with_extension("new");
     let fetched = if on_path("curl").is_some() {
-        Command::new("curl").args(["-fsSL", "-o"]).arg(&new).arg(SOURCE_URL).status()
+        Command::new("curl")
+            .args(["-fsSL", "-o"])
+            .arg(&new)
+            .arg(SOURCE_URL)
+            .status()
     } else {
-        Command::new("wget").args(["-q", "-O"]).arg(&new).arg(SOURCE_URL).status()
+        Command::new("wget")
+            .args(["-q", "-O"])
+            .arg(&new)
+            .arg(SOURCE_URL)
+            .status()
     };
     if !fetched.is_ok_and(|status| status.success()) {
         return Err(because(&format!(
@@ -386,8 +431,10 @@ fn check(tarball: &Path) -> Result<(), Failed> {
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     let unread = |error: io::Error| because(&format!("{}: {error}", folder.display()));
     let entries = fs::read_dir(folder).map_err(unread)?;
-    let mut entries: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(unread)?;
+    let mut entries: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(unread)?;
     entries.sort();
     Ok(entries)
 }
@@ -395,7 +442,9 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
 /// Returns the folder in which the tarball has everything.
 fn only_folder(folder: &Path) -> Result<PathBuf, Failed> {
     let mut folders = entries(folder)?.into_iter().filter(|path| path.is_dir());
-    folders.next().ok_or_else(|| because("the source of the C library has no folder"))
+    folders
+        .next()
+        .ok_or_else(|| because("the source of the C library has no folder"))
 }
 
 /// Returns the C files of a folder, sorted.
@@ -421,7 +470,10 @@ fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
         musl.join("include/alltypes.h.in"),
     ];
     for (from, to) in [
-        (root.join("libc-bottom-half/headers/public"), include.to_owned()),
+        (
+            root.join("libc-bottom-half/headers/public"),
+            include.to_owned(),
+        ),
         (musl.join("include"), include.to_owned()),
         (musl.join("arch/generic/bits"), include.join("bits")),
         (musl.join("arch/wasm32/bits"), include.join("bits")),
@@ -449,7 +501,9 @@ fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
 /// Copies the files of a folder and of those in it.
 fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
     for path in entries(from)? {
-        let Some(name) = path.file_name() else { continue };
+        let Some(name) = path.file_name() else {
+            continue;
+        };
         let to = to.join(name);
         if path.is_dir() {
             copy(&path, &to)?;
@@ -496,14 +550,29 @@ fn sources(root: &Path, own: &Path) -> Result<Vec<PathBuf>, Failed> {
     let musl = root.join(MUSL).join("src");
     for (folder, left_out) in FOLDERS {
         let mut files = c_files(&musl.join(folder))?;
-        let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        files.retain(|file| !left_out.iter().any(|name| stem(file).as_deref() == Some(*name)));
+        let stem = |path: &Path| {
+            path.file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+        };
+        files.retain(|file| {
+            !left_out
+                .iter()
+                .any(|name| stem(file).as_deref() == Some(*name))
+        });
         sources.extend(files);
     }
     for (folder, files) in FILES_OF_MUSL {
-        sources.extend(files.iter().map(|file| musl.join(folder).join(format!("{file}.c"))));
+        sources.extend(
+            files
+                .iter()
+                .map(|file| musl.join(folder).join(format!("{file}.c"))),
+        );
     }
-    for folder in ["libc-bottom-half/cloudlibc/src", "libc-bottom-half/sources", "libc-top-half/sources"] {
+    for folder in [
+        "libc-bottom-half/cloudlibc/src",
+        "libc-bottom-half/sources",
+        "libc-top-half/sources",
+    ] {
         sources.extend(all_c_files(&root.join(folder))?);
     }
     sources.push(root.join("dlmalloc/src/dlmalloc.c"));
@@ -532,13 +601,20 @@ fn flags(root: &Path, own: &Path, source: &Path) -> Vec<String> {
             root.join("libc-top-half/headers/private"),
         ]
     };
-    flags.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
+    flags.extend(
+        folders
+            .iter()
+            .map(|folder| format!("-I{}", folder.display())),
+    );
     let builtins = own.join("lib/libc/builtins.h");
     flags.extend(["-include".to_owned(), builtins.display().to_string()]);
     // A long double is a double.
     flags.push("-D__wasilibc_printscan_no_long_double".to_owned());
     flags.push("-D__wasilibc_printscan_full_support_option=\"\"".to_owned());
-    flags.push(format!("-fdebug-prefix-map={}=/cellworks/libc", root.display()));
+    flags.push(format!(
+        "-fdebug-prefix-map={}=/cellworks/libc",
+        root.display()
+    ));
     flags
 }
 
@@ -553,7 +629,9 @@ fn compile_all(
     let object = |at: usize| folder.join(format!("{at}.o"));
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(sources.len());
+    let workers = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(sources.len());
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -570,7 +648,10 @@ fn compile_all(
             });
         }
     });
-    match failed.into_inner().unwrap_or_else(|poison| poison.into_inner()) {
+    match failed
+        .into_inner()
+        .unwrap_or_else(|poison| poison.into_inner())
+    {
         Some(failure) => Err(failure),
         None => Ok((0..sources.len()).map(object).collect()),
     }
@@ -581,8 +662,13 @@ fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
     let mut members = Vec::new();
     for object in objects {
         let unread = |error: io::Error| because(&format!("{}: {error}", object.display()));
-        let name = object.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        members.push(Member { name, bytes: fs::read(object).map_err(unread)? });
+        let name = object
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        members.push(Member {
+            name,
+            bytes: fs::read(object).map_err(unread)?,
+        });
         fs::remove_file(object).map_err(unread)?;
     }
     write(output, &encode(&members))
