@@ -22,6 +22,7 @@ const FRONT_END: &[&str] = &[
     // Old programs read memory as another type than it was written, and no function sets errno.
     "-fno-strict-aliasing",
     "-fno-math-errno",
+    "-fno-strict-return",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-threadsafe-statics",
@@ -40,6 +41,8 @@ const FRONT_END: &[&str] = &[
     "-U_ARCH_PWR7",
     "-U_ARCH_PWR8",
     "-U__ELF__",
+    "-U__FP_FAST_FMA",
+    "-U__FP_FAST_FMAF",
 ];
 
 /// What the PPU is known by.
@@ -58,6 +61,8 @@ const SPU: &[&str] = &[
     "-U__VEC__",
     "-D__SPU__=1",
     "-D__spu__=1",
+    // Its `main` has three parameters of 64 bits, which clang takes only under another name.
+    "-Dmain=__cell_main",
 ];
 
 /// What the SDK's gcc took, or only warned of.

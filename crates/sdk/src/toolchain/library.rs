@@ -319,7 +319,9 @@ impl Library {
             }
             let front = FrontEnd::new(programs, side, own, &self.folder);
             let flags = ["-O2".to_owned()];
-            let objects = compile_all(&front, &sources, new, |_| flags.to_vec(), |_| {})?;
+            let work = tempfile::tempdir_in(new)
+                .map_err(|error| because(&format!("{}: {error}", new.display())))?;
+            let objects = compile_all(&front, &sources, work.path(), |_| flags.to_vec(), |_| {})?;
             archive(&objects, &new.join("libcell.a"))
         })?;
         Ok([ours.join("libcell.a"), self.folder.join("libc.a")])
@@ -344,6 +346,7 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
         )));
     }
     let root = only_folder(work.path())?;
+    adapt(&root.join(MUSL))?;
     headers(&root, &new.join("include"))?;
 
     let sources = sources(&root, own)?;
@@ -414,9 +417,7 @@ fn source(cache: &Path) -> Result<PathBuf, Failed> {
 
 /// Checks that a file is the source that is known.
 fn check(tarball: &Path) -> Result<(), Failed> {
-    let bytes =
-        fs::read(tarball).map_err(|error| because(&format!("{}: {error}", tarball.display())))?;
-    let found = hex(&Sha256::digest(&bytes));
+    let found = hex(&Sha256::digest(read(tarball)?));
     match found == SOURCE_SHA256 {
         true => Ok(()),
         false => Err(because(&format!(
@@ -425,6 +426,10 @@ fn check(tarball: &Path) -> Result<(), Failed> {
             tarball.display()
         ))),
     }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failed> {
+    fs::read(file).map_err(|error| because(&format!("{}: {error}", file.display())))
 }
 
 /// Returns the entries of a folder, sorted.
@@ -462,6 +467,22 @@ fn all_c_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     Ok(files)
 }
 
+/// Changes musl's source where the PowerPC of the front end is not WebAssembly.
+fn adapt(musl: &Path) -> Result<(), Failed> {
+    // A long double is a double, as in this file.
+    let float = read(&musl.join("arch/powerpc/bits/float.h"))?;
+    write(&musl.join("arch/wasm32/bits/float.h"), &float)?;
+    // WebAssembly always rounds to the nearest number.
+    for file in c_files(&musl.join("src/math"))? {
+        let text = String::from_utf8_lossy(&read(&file)?).into_owned();
+        let pragma = "#pragma STDC FENV_ACCESS ON";
+        if text.contains(pragma) {
+            write(&file, text.replace(pragma, "").as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the headers to the folder `include`.
 fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
     let musl = root.join(MUSL);
@@ -482,9 +503,7 @@ fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
     }
     let mut text = String::new();
     for file in &types {
-        let part = fs::read_to_string(file)
-            .map_err(|error| because(&format!("{}: {error}", file.display())))?;
-        text += &all_types(&part);
+        text += &all_types(&String::from_utf8_lossy(&read(file)?));
     }
     write(&include.join("bits/alltypes.h"), text.as_bytes())?;
     for name in LEFT_OUT {
@@ -508,9 +527,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
         if path.is_dir() {
             copy(&path, &to)?;
         } else {
-            let bytes = fs::read(&path)
-                .map_err(|error| because(&format!("{}: {error}", path.display())))?;
-            write(&to, &bytes)?;
+            write(&to, &read(&path)?)?;
         }
     }
     Ok(())
@@ -608,9 +625,6 @@ fn flags(root: &Path, own: &Path, source: &Path) -> Vec<String> {
     );
     let builtins = own.join("lib/libc/builtins.h");
     flags.extend(["-include".to_owned(), builtins.display().to_string()]);
-    // A long double is a double.
-    flags.push("-D__wasilibc_printscan_no_long_double".to_owned());
-    flags.push("-D__wasilibc_printscan_full_support_option=\"\"".to_owned());
     flags.push(format!(
         "-fdebug-prefix-map={}=/cellworks/libc",
         root.display()
@@ -657,19 +671,17 @@ fn compile_all(
     }
 }
 
-/// Writes objects to an archive, and removes them.
+/// Writes objects to an archive.
 fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
     let mut members = Vec::new();
     for object in objects {
-        let unread = |error: io::Error| because(&format!("{}: {error}", object.display()));
         let name = object
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         members.push(Member {
             name,
-            bytes: fs::read(object).map_err(unread)?,
+            bytes: read(object)?,
         });
-        fs::remove_file(object).map_err(unread)?;
     }
     write(output, &encode(&members))
 }
