@@ -1,9 +1,10 @@
-//! The command `cellworks-sdk`: `cellworks cc`, and the compilers of the Cell SDK by their names.
+//! The command `cellworks-sdk`: `cellworks cc`, `cellworks exec`, and the compilers of the Cell SDK by
+//! their names.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use cellworks_sdk::driver;
+use cellworks_sdk::{driver, exec};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -13,7 +14,10 @@ fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     match arguments.split_first() {
-        Some((command, arguments)) if command == "cc" => ExitCode::from(driver::cc(arguments)),
+        Some((command, rest)) if command == "cc" => ExitCode::from(driver::cc(rest)),
+        Some((command, _)) if command == "exec" => {
+            ExitCode::from(cellworks_cli::exit_code(exec::exec(arguments)))
+        }
         _ => {
             eprintln!(
                 "error: this is a part of cellworks; call `cellworks cc` or `cellworks exec`"

@@ -1,0 +1,19 @@
+/* `calloc` at an alignment of 2 to the power of `log2_align`, by the published name. */
+#ifndef __CALLOC_ALIGN_H__
+#define __CALLOC_ALIGN_H__
+
+#include <malloc_align.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern void *calloc_align(size_t number, size_t size, unsigned int log2_align);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define _calloc_align(number, size, log2_align) calloc_align(number, size, log2_align)
+
+#endif

@@ -1,0 +1,42 @@
+/* Read before every C source of a Cell program (`-include cellworks.h`), of both sides.
+ *
+ * The front end is clang for PowerPC, whose own va_list is a structure of registers. The code generator
+ * is that of wasm32, which passes the address of a block of arguments. So va_list is that address here:
+ * each scalar or vector lies in the block at its own alignment (4 at least), and a structure is passed by
+ * the address of a copy. This address is the only word of the block in the byte order of wasm.
+ */
+#ifndef __CELLWORKS_H__
+#define __CELLWORKS_H__
+
+#ifndef __ASSEMBLER__
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef char *__cw_va_list;
+extern void __cw_va_start(__cw_va_list *list) __asm__("llvm.va_start.p0");
+#ifdef __cplusplus
+}
+#endif
+
+#define __builtin_va_list __cw_va_list
+#define __builtin_va_start(list, last) __cw_va_start(&(list))
+#define __builtin_va_end(list) ((void)(list))
+#define __builtin_va_copy(to, from) ((void)((to) = (from)))
+#define __builtin_va_arg(list, type) \
+  (*(__typeof__(type) *)( \
+      (list) = (char *)((((unsigned)(list) + __cw_va_align(type) - 1) & -__cw_va_align(type)) + __cw_va_size(type)), \
+      __cw_va_is_record(type) ? (char *)__builtin_bswap32(*(unsigned *)((list)-4)) : (list)-__cw_va_size(type)))
+
+/* 12 is GCC's number of structures, and 13 that of unions. */
+#define __cw_va_class(type) __builtin_classify_type(*(__typeof__(type) *)0)
+#define __cw_va_is_record(type) (__cw_va_class(type) == 12 || __cw_va_class(type) == 13)
+#define __cw_va_size(type) (__cw_va_is_record(type) ? 4u : ((unsigned)sizeof(type) + 3u) & ~3u)
+#define __cw_va_align(type) (__cw_va_is_record(type) || __alignof__(type) < 4 ? 4u : (unsigned)__alignof__(type))
+
+/* A function of a header that leaves no frame of its own: errors and traces name the line that calls it. */
+#define __cw_inline static __inline__ __attribute__((__always_inline__, __nodebug__, __unused__))
+#define __cw_overload static __inline__ __attribute__((__overloadable__, __always_inline__, __nodebug__, __unused__))
+
+#endif
+#endif

@@ -1,0 +1,17 @@
+/* Gives back memory of malloc_align. */
+#ifndef __FREE_ALIGN_H__
+#define __FREE_ALIGN_H__
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern void free_align(void *memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define _free_align(memory) free_align(memory)
+
+#endif

@@ -1,0 +1,2 @@
+/* One function of libsync.h. */
+#include <libsync.h>

@@ -1,0 +1,19 @@
+/* `realloc` at an alignment of 2 to the power of `log2_align`, by the published name. */
+#ifndef __REALLOC_ALIGN_H__
+#define __REALLOC_ALIGN_H__
+
+#include <malloc_align.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern void *realloc_align(void *memory, size_t size, unsigned int log2_align);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define _realloc_align(memory, size, log2_align) realloc_align(memory, size, log2_align)
+
+#endif
