@@ -3,3 +3,4 @@
 pub mod driver;
 pub mod exec;
 pub mod run;
+mod toolchain;

@@ -170,7 +170,7 @@ fn decode(bytes: &[u8]) -> io::Result<Vec<Member>> {
     Ok(members)
 }
 
-fn encode(members: &[Member]) -> Vec<u8> {
+pub(crate) fn encode(members: &[Member]) -> Vec<u8> {
     let mut names = Vec::new();
     let mut body = Vec::new();
     for member in members {

@@ -9,8 +9,7 @@
 //!
 //! One executable has all of these names, and the name by which it is called says what it is.
 
-mod ar;
-mod clang;
+pub(crate) mod ar;
 mod compiler;
 mod embed;
 mod flags;
@@ -18,7 +17,7 @@ mod folders;
 mod names;
 mod one_line;
 mod sources;
-mod tools;
+pub(crate) mod tools;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -26,7 +25,7 @@ use std::path::Path;
 pub use folders::cache;
 pub use tools::Side;
 
-use clang::Clang;
+use crate::toolchain::Toolchain;
 use names::Tool;
 use tools::{Failed, Tools, because};
 
@@ -36,7 +35,7 @@ pub fn run_tool(executable: &OsStr, arguments: &[OsString]) -> Option<u8> {
     let name = Path::new(executable).file_name()?.to_str()?;
     let tool = names::tool(name)?;
     Some(match texts(arguments) {
-        Ok(arguments) => run_named(&Clang, name, tool, &arguments),
+        Ok(arguments) => run_named(&Toolchain, name, tool, &arguments),
         Err(failed) => compiler::code(name, Err(failed)),
     })
 }
@@ -44,7 +43,7 @@ pub fn run_tool(executable: &OsStr, arguments: &[OsString]) -> Option<u8> {
 /// Runs `cellworks cc` with these arguments, and returns the exit code.
 pub fn cc(arguments: &[OsString]) -> u8 {
     match texts(arguments) {
-        Ok(arguments) => one_line::run(&Clang, &arguments),
+        Ok(arguments) => one_line::run(&Toolchain, &arguments),
         Err(failed) => compiler::code("cellworks cc", Err(failed)),
     }
 }
