@@ -13,8 +13,15 @@ fn main() -> io::Result<()> {
     files.sort();
     let mut text = "&[\n".to_owned();
     for file in &files {
-        let name = file.strip_prefix(&root).expect("it is in the folder").display().to_string();
-        text += &format!("({name:?}, include_str!({:?})),\n", file.display().to_string());
+        let name = file
+            .strip_prefix(&root)
+            .expect("it is in the folder")
+            .display()
+            .to_string();
+        text += &format!(
+            "({name:?}, include_str!({:?})),\n",
+            file.display().to_string()
+        );
     }
     text += "]\n";
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));

@@ -10,6 +10,7 @@ pub(crate) enum Refusal {
     Form,
     Intrinsic(String),
     Assembler(String),
+    Rounding,
 }
 
 /// Instructions that only compute or jump, whatever the order of bytes is.
@@ -569,6 +570,9 @@ fn intrinsic_call(
 ) -> Result<(), Refusal> {
     if name.starts_with("ppc.") {
         return Err(Refusal::Intrinsic(format!("llvm.{name}")));
+    }
+    if name.starts_with("experimental.constrained.") {
+        return Err(Refusal::Rounding);
     }
     out.line(line);
     let pointers = arguments.iter().any(|argument| argument.starts_with("ptr"));

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::data;
 use crate::emit::Output;
 use crate::function::{self, Function, private_variables};
-use crate::text::{Rest, Type, in_name, names};
+use crate::text::{Rest, Type, names};
 
 /// The memory of wasm32 as its code generator describes it.
 const LAYOUT: &str = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20";
@@ -56,6 +56,15 @@ pub enum RewriteError {
         /// The text of the assembler.
         text: String,
     },
+    /// A function says that it changes how numbers are rounded.
+    #[error(
+        "function `{function}` changes how numbers are rounded (by `#pragma STDC FENV_ACCESS` or \
+         -frounding-math), and WebAssembly always rounds to the nearest; remove the pragma or flag"
+    )]
+    Rounding {
+        /// The function.
+        function: String,
+    },
     /// The initial value of a variable has the address of a label.
     #[error(
         "variable `{variable}` is initialised with the address of a label, which has no place in \
@@ -99,12 +108,19 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
     let types = named_types(&lines);
     let mut out = Output::default();
     let mut function: Option<(&str, Function<'_>)> = None;
+    // The variable of `main` whose value it returns.
+    let mut result = None;
     for (at, &line) in lines.iter().enumerate() {
         let form = || RewriteError::Form {
             line: at + 1,
             text: line.trim().to_owned(),
         };
-        if line == "}" {
+        if let Some(variable) = result.take_if(|variable| line.trim_start().starts_with(*variable))
+        {
+            // The end of `main` without a `return` returns 0, whatever the parameters of `main` are.
+            out.line(line);
+            out.line(format!("  store i32 0, ptr {variable}, align 4"));
+        } else if line == "}" {
             function = None;
             out.line(line);
         } else if let Some((name, function)) = &function {
@@ -112,6 +128,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
                 let name = (*name).to_owned();
                 match refusal {
                     function::Refusal::Form => form(),
+                    function::Refusal::Rounding => RewriteError::Rounding { function: name },
                     function::Refusal::Intrinsic(intrinsic) => RewriteError::Intrinsic {
                         function: name,
                         intrinsic,
@@ -137,6 +154,9 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
                 },
             ));
             out.line(without_inreg(line));
+            if is_main(name) {
+                result = result_of(&lines[at + 1..at + end]);
+            }
         } else if line.starts_with('@') {
             let global = if line.contains(" alias ") {
                 line.to_owned()
@@ -276,19 +296,36 @@ fn finished(out: Output) -> String {
     text
 }
 
+/// Whether a function is `main`.
+///
+/// The compiler takes any parameters of it only if its name is `__cell_main`, which C++ writes with them.
+fn is_main(name: &str) -> bool {
+    matches!(name, "@main" | "@__cell_main") || name.starts_with("@_Z11__cell_main")
+}
+
+/// Returns the first local variable if its value is what the function returns.
+fn result_of<'a>(body: &[&'a str]) -> Option<&'a str> {
+    let [first, .., load, end] = body else {
+        return None;
+    };
+    let (variable, _) = first.trim_start().split_once(" = alloca i32,")?;
+    let (value, place) = load.trim_start().split_once(" = load i32, ptr ")?;
+    let returned = Rest(end).eat(&format!("ret i32 {value}"));
+    (returned && Rest(place).name() == Some(variable)).then_some(variable)
+}
+
 /// Returns a line in which the function `main` is called `__cell_main`.
 fn renamed_main(line: &str) -> String {
-    if line.starts_with(['!', ';']) || !line.contains("@main") {
+    if line.starts_with(['!', ';']) || !line.contains("main") {
         return line.to_owned();
     }
     let mut renamed = String::with_capacity(line.len());
     let mut from = 0;
-    for (at, name) in names(line, '@').filter(|(_, name)| *name == "@main") {
+    for (at, name) in names(line, '@').filter(|(_, name)| is_main(name)) {
         renamed.push_str(&line[from..at]);
         renamed.push_str("@__cell_main");
         from = at + name.len();
     }
     renamed.push_str(&line[from..]);
-    debug_assert!(!line[from..].starts_with(in_name));
     renamed
 }

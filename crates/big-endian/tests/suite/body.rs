@@ -351,6 +351,18 @@ fn instructions_of_the_powerpc_are_refused_by_name() {
 }
 
 #[test]
+fn another_rounding_is_refused() {
+    assert_eq!(
+        refusal(&[
+            "%1 = call float @llvm.experimental.constrained.fadd.f32(float 1.0, float 2.0, \
+                   metadata !\"round.dynamic\", metadata !\"fpexcept.strict\")"
+        ]),
+        "function `f` changes how numbers are rounded (by `#pragma STDC FENV_ACCESS` or \
+         -frounding-math), and WebAssembly always rounds to the nearest; remove the pragma or flag"
+    );
+}
+
+#[test]
 fn what_touches_memory_in_an_unknown_way_is_refused() {
     for line in [
         "%1 = load i1, ptr %p, align 1",

@@ -77,6 +77,23 @@ fn main_is_the_cells() {
 }
 
 #[test]
+fn main_returns_0_at_its_end() {
+    let main = |name: &str| {
+        format!(
+            "define i32 @{name}(i64 %0) {{\n  %2 = alloca i32, align 4\n  %3 = alloca i64, align 8\n  \
+             %4 = load i32, ptr %2, align 4\n  ret i32 %4\n}}\n"
+        )
+    };
+    let zero = "  store i32 0, ptr %2, align 4\n";
+    for name in ["main", "__cell_main", "_Z11__cell_mainyyy"] {
+        let big = module(&main(name));
+        let expected = main("__cell_main").replace("  %3 = a", &format!("{zero}  %3 = a"));
+        assert_eq!(big, expected, "{name}");
+    }
+    assert_eq!(module(&main("other")), main("other"));
+}
+
+#[test]
 fn arguments_are_not_asked_for_in_registers() {
     let big = module(
         "define void @f(i32 inreg noundef %0) {\n  call void @g(i32 inreg 1)\n  ret void\n}\n",

@@ -46,7 +46,10 @@ pub(crate) fn folder(
     if folder.is_dir() {
         return Ok(folder);
     }
-    let new = tempfile::Builder::new().prefix("new-").tempdir_in(cache).map_err(unmade)?;
+    let new = tempfile::Builder::new()
+        .prefix("new-")
+        .tempdir_in(cache)
+        .map_err(unmade)?;
     fill(new.path())?;
     fs::rename(new.path(), &folder).map_err(unmade)?;
     Ok(folder)

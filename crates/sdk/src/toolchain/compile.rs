@@ -22,6 +22,7 @@ const FRONT_END: &[&str] = &[
     // Old programs read memory as another type than it was written, and no function sets errno.
     "-fno-strict-aliasing",
     "-fno-math-errno",
+    "-fno-strict-return",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-threadsafe-statics",
@@ -40,6 +41,8 @@ const FRONT_END: &[&str] = &[
     "-U_ARCH_PWR7",
     "-U_ARCH_PWR8",
     "-U__ELF__",
+    "-U__FP_FAST_FMA",
+    "-U__FP_FAST_FMAF",
 ];
 
 /// What the PPU is known by.
@@ -58,6 +61,8 @@ const SPU: &[&str] = &[
     "-U__VEC__",
     "-D__SPU__=1",
     "-D__spu__=1",
+    // Its `main` has three parameters of 64 bits, which clang takes only under another name.
+    "-Dmain=__cell_main",
 ];
 
 /// What the SDK's gcc took, or only warned of.
@@ -98,11 +103,21 @@ impl<'a> FrontEnd<'a> {
         for (folder, name) in [(own, "/cellworks"), (library, "/cellworks/libc")] {
             flags.push(format!("-fdebug-prefix-map={}={name}", folder.display()));
         }
-        flags.extend(["-include".to_owned(), common.join("cellworks.h").display().to_string()]);
-        for folder in [own.join("include").join(side_folder), common, library.join("include")] {
+        flags.extend([
+            "-include".to_owned(),
+            common.join("cellworks.h").display().to_string(),
+        ]);
+        for folder in [
+            own.join("include").join(side_folder),
+            common,
+            library.join("include"),
+        ] {
             flags.extend(["-isystem".to_owned(), folder.display().to_string()]);
         }
-        Self { clang: &programs.clang, flags }
+        Self {
+            clang: &programs.clang,
+            flags,
+        }
     }
 
     /// Returns the command that reads sources with the side's flags.
@@ -122,8 +137,20 @@ impl<'a> FrontEnd<'a> {
         let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
         let level = level.map_or("-O2", String::as_str);
         let mut front = self.command();
-        front.args([level, "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-S", "-o", "-"]);
-        front.args(flags).arg(source).stdin(Stdio::null()).stderr(Stdio::inherit());
+        front.args([
+            level,
+            "-Xclang",
+            "-disable-llvm-passes",
+            "-emit-llvm",
+            "-S",
+            "-o",
+            "-",
+        ]);
+        front
+            .args(flags)
+            .arg(source)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit());
         let read = front.output();
         let read = read.map_err(|error| cannot_run(self.clang, &error))?;
         if !read.status.success() {
@@ -136,15 +163,29 @@ impl<'a> FrontEnd<'a> {
             .map_err(|error| because(&format!("{name}: {error}")))?;
 
         let mut back = Command::new(self.clang);
-        back.args(["--target=wasm32-wasip1", level, "-w", "-x", "ir", "-c", "-", "-o"]);
+        back.args([
+            "--target=wasm32-wasip1",
+            level,
+            "-w",
+            "-x",
+            "ir",
+            "-c",
+            "-",
+            "-o",
+        ]);
         let mut back = back
             .arg(output)
             .stdin(Stdio::piped())
             .spawn()
             .map_err(|error| cannot_run(self.clang, &error))?;
         // If clang ends early, it says why.
-        let given = back.stdin.take().map(|mut stdin| stdin.write_all(big.as_bytes()));
-        let end = back.wait().map_err(|error| cannot_run(self.clang, &error))?;
+        let given = back
+            .stdin
+            .take()
+            .map(|mut stdin| stdin.write_all(big.as_bytes()));
+        let end = back
+            .wait()
+            .map_err(|error| cannot_run(self.clang, &error))?;
         match (end.success(), given) {
             (true, Some(Ok(()))) => Ok(()),
             _ => Err(because(&format!(

@@ -36,7 +36,10 @@ const MUSL: &str = "libc-top-half/musl";
 
 /// Folders of musl's source of which all is compiled, without the files that follow.
 const FOLDERS: &[(&str, &[&str])] = &[
-    ("internal", &["procfdname", "syscall", "syscall_ret", "vdso", "version"]),
+    (
+        "internal",
+        &["procfdname", "syscall", "syscall_ret", "vdso", "version"],
+    ),
     (
         "stdio",
         &[
@@ -55,7 +58,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("string", &["strsignal"]),
-    ("locale", &["bind_textdomain_codeset", "dcngettext", "textdomain"]),
+    (
+        "locale",
+        &["bind_textdomain_codeset", "dcngettext", "textdomain"],
+    ),
     ("stdlib", &[]),
     ("search", &[]),
     ("multibyte", &[]),
@@ -94,7 +100,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "truncf",
         ],
     ),
-    ("complex", &["cimag", "cimagf", "cimagl", "creal", "crealf", "creall"]),
+    (
+        "complex",
+        &["cimag", "cimagf", "cimagl", "creal", "crealf", "creall"],
+    ),
 ];
 
 /// Files of musl's source of whose folders not all is compiled.
@@ -116,8 +125,21 @@ const FILES_OF_MUSL: &[(&str, &[&str])] = &[
     ),
     ("errno", &["strerror"]),
     ("network", &["htonl", "htons", "ntohl", "ntohs"]),
-    ("fenv", &["fegetexceptflag", "feholdexcept", "fenv", "fesetexceptflag", "fesetround", "feupdateenv"]),
-    ("exit", &["assert", "at_quick_exit", "atexit", "exit", "quick_exit"]),
+    (
+        "fenv",
+        &[
+            "fegetexceptflag",
+            "feholdexcept",
+            "fenv",
+            "fesetexceptflag",
+            "fesetround",
+            "feupdateenv",
+        ],
+    ),
+    (
+        "exit",
+        &["assert", "at_quick_exit", "atexit", "exit", "quick_exit"],
+    ),
     (
         "time",
         &[
@@ -147,7 +169,10 @@ const FILES_OF_MUSL: &[(&str, &[&str])] = &[
     ),
     ("fcntl", &["creat"]),
     ("dirent", &["alphasort", "versionsort"]),
-    ("env", &["clearenv", "getenv", "putenv", "setenv", "unsetenv"]),
+    (
+        "env",
+        &["clearenv", "getenv", "putenv", "setenv", "unsetenv"],
+    ),
     ("unistd", &["posix_close"]),
     ("stat", &["futimesat"]),
 ];
@@ -255,12 +280,17 @@ impl Library {
     /// Returns the C library, after it has been compiled if it was not in the cache.
     pub(crate) fn ready(programs: &Programs, cache: &Path, own: &Path) -> Result<Self, Failed> {
         // What is compiled depends on this file and on our few files for it.
-        let ours = FILES.iter().filter(|(path, _)| path.starts_with("lib/libc/"));
+        let ours = FILES
+            .iter()
+            .filter(|(path, _)| path.starts_with("lib/libc/"));
         let texts = ours.flat_map(|(path, text)| [*path, *text]);
         let texts = texts.chain([include_str!("library.rs"), include_str!("compile.rs")]);
         let name = format!("libc-{}-{}", programs.version, fingerprint(texts));
         let folder = folder(cache, &name, |new| build(programs, cache, own, new))?;
-        Ok(Self { folder, cache: cache.to_owned() })
+        Ok(Self {
+            folder,
+            cache: cache.to_owned(),
+        })
     }
 
     /// Returns the folder whose `include` has the headers.
@@ -289,7 +319,9 @@ impl Library {
             }
             let front = FrontEnd::new(programs, side, own, &self.folder);
             let flags = ["-O2".to_owned()];
-            let objects = compile_all(&front, &sources, new, |_| flags.to_vec(), |_| {})?;
+            let work = tempfile::tempdir_in(new)
+                .map_err(|error| because(&format!("{}: {error}", new.display())))?;
+            let objects = compile_all(&front, &sources, work.path(), |_| flags.to_vec(), |_| {})?;
             archive(&objects, &new.join("libcell.a"))
         })?;
         Ok([ours.join("libcell.a"), self.folder.join("libc.a")])
@@ -301,7 +333,12 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
     let work = tempfile::tempdir_in(cache)
         .map_err(|error| because(&format!("{}: {error}", cache.display())))?;
     let tarball = source(cache)?;
-    let unpacked = Command::new("tar").arg("-xJf").arg(&tarball).arg("-C").arg(work.path()).status();
+    let unpacked = Command::new("tar")
+        .arg("-xJf")
+        .arg(&tarball)
+        .arg("-C")
+        .arg(work.path())
+        .status();
     if !unpacked.is_ok_and(|status| status.success()) {
         return Err(because(&format!(
             "{}: tar cannot unpack this file; the programs tar and xz are needed",
@@ -309,6 +346,7 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
         )));
     }
     let root = only_folder(work.path())?;
+    adapt(&root.join(MUSL))?;
     headers(&root, &new.join("include"))?;
 
     let sources = sources(&root, own)?;
@@ -317,7 +355,9 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
     let done = AtomicUsize::new(0);
     let number = sources.len();
     let shown = io::stderr().is_terminal();
-    eprintln!("note: the C library is compiled for the Cell's order of bytes, once; {number} files");
+    eprintln!(
+        "note: the C library is compiled for the Cell's order of bytes, once; {number} files"
+    );
     let objects = compile_all(
         &front,
         &sources,
@@ -351,9 +391,17 @@ fn source(cache: &Path) -> Result<PathBuf, Failed> {
     eprintln!("note: the source of the C library is fetched from {SOURCE_URL}");
     let new = tarball.with_extension("new");
     let fetched = if on_path("curl").is_some() {
-        Command::new("curl").args(["-fsSL", "-o"]).arg(&new).arg(SOURCE_URL).status()
+        Command::new("curl")
+            .args(["-fsSL", "-o"])
+            .arg(&new)
+            .arg(SOURCE_URL)
+            .status()
     } else {
-        Command::new("wget").args(["-q", "-O"]).arg(&new).arg(SOURCE_URL).status()
+        Command::new("wget")
+            .args(["-q", "-O"])
+            .arg(&new)
+            .arg(SOURCE_URL)
+            .status()
     };
     if !fetched.is_ok_and(|status| status.success()) {
         return Err(because(&format!(
@@ -369,9 +417,7 @@ fn source(cache: &Path) -> Result<PathBuf, Failed> {
 
 /// Checks that a file is the source that is known.
 fn check(tarball: &Path) -> Result<(), Failed> {
-    let bytes =
-        fs::read(tarball).map_err(|error| because(&format!("{}: {error}", tarball.display())))?;
-    let found = hex(&Sha256::digest(&bytes));
+    let found = hex(&Sha256::digest(read(tarball)?));
     match found == SOURCE_SHA256 {
         true => Ok(()),
         false => Err(because(&format!(
@@ -382,12 +428,18 @@ fn check(tarball: &Path) -> Result<(), Failed> {
     }
 }
 
+fn read(file: &Path) -> Result<Vec<u8>, Failed> {
+    fs::read(file).map_err(|error| because(&format!("{}: {error}", file.display())))
+}
+
 /// Returns the entries of a folder, sorted.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     let unread = |error: io::Error| because(&format!("{}: {error}", folder.display()));
     let entries = fs::read_dir(folder).map_err(unread)?;
-    let mut entries: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(unread)?;
+    let mut entries: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(unread)?;
     entries.sort();
     Ok(entries)
 }
@@ -395,7 +447,9 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
 /// Returns the folder in which the tarball has everything.
 fn only_folder(folder: &Path) -> Result<PathBuf, Failed> {
     let mut folders = entries(folder)?.into_iter().filter(|path| path.is_dir());
-    folders.next().ok_or_else(|| because("the source of the C library has no folder"))
+    folders
+        .next()
+        .ok_or_else(|| because("the source of the C library has no folder"))
 }
 
 /// Returns the C files of a folder, sorted.
@@ -413,6 +467,22 @@ fn all_c_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     Ok(files)
 }
 
+/// Changes musl's source where the PowerPC of the front end is not WebAssembly.
+fn adapt(musl: &Path) -> Result<(), Failed> {
+    // A long double is a double, as in this file.
+    let float = read(&musl.join("arch/powerpc/bits/float.h"))?;
+    write(&musl.join("arch/wasm32/bits/float.h"), &float)?;
+    // WebAssembly always rounds to the nearest number.
+    for file in c_files(&musl.join("src/math"))? {
+        let text = String::from_utf8_lossy(&read(&file)?).into_owned();
+        let pragma = "#pragma STDC FENV_ACCESS ON";
+        if text.contains(pragma) {
+            write(&file, text.replace(pragma, "").as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the headers to the folder `include`.
 fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
     let musl = root.join(MUSL);
@@ -421,7 +491,10 @@ fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
         musl.join("include/alltypes.h.in"),
     ];
     for (from, to) in [
-        (root.join("libc-bottom-half/headers/public"), include.to_owned()),
+        (
+            root.join("libc-bottom-half/headers/public"),
+            include.to_owned(),
+        ),
         (musl.join("include"), include.to_owned()),
         (musl.join("arch/generic/bits"), include.join("bits")),
         (musl.join("arch/wasm32/bits"), include.join("bits")),
@@ -430,9 +503,7 @@ fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
     }
     let mut text = String::new();
     for file in &types {
-        let part = fs::read_to_string(file)
-            .map_err(|error| because(&format!("{}: {error}", file.display())))?;
-        text += &all_types(&part);
+        text += &all_types(&String::from_utf8_lossy(&read(file)?));
     }
     write(&include.join("bits/alltypes.h"), text.as_bytes())?;
     for name in LEFT_OUT {
@@ -449,14 +520,14 @@ fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
 /// Copies the files of a folder and of those in it.
 fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
     for path in entries(from)? {
-        let Some(name) = path.file_name() else { continue };
+        let Some(name) = path.file_name() else {
+            continue;
+        };
         let to = to.join(name);
         if path.is_dir() {
             copy(&path, &to)?;
         } else {
-            let bytes = fs::read(&path)
-                .map_err(|error| because(&format!("{}: {error}", path.display())))?;
-            write(&to, &bytes)?;
+            write(&to, &read(&path)?)?;
         }
     }
     Ok(())
@@ -496,14 +567,29 @@ fn sources(root: &Path, own: &Path) -> Result<Vec<PathBuf>, Failed> {
     let musl = root.join(MUSL).join("src");
     for (folder, left_out) in FOLDERS {
         let mut files = c_files(&musl.join(folder))?;
-        let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        files.retain(|file| !left_out.iter().any(|name| stem(file).as_deref() == Some(*name)));
+        let stem = |path: &Path| {
+            path.file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+        };
+        files.retain(|file| {
+            !left_out
+                .iter()
+                .any(|name| stem(file).as_deref() == Some(*name))
+        });
         sources.extend(files);
     }
     for (folder, files) in FILES_OF_MUSL {
-        sources.extend(files.iter().map(|file| musl.join(folder).join(format!("{file}.c"))));
+        sources.extend(
+            files
+                .iter()
+                .map(|file| musl.join(folder).join(format!("{file}.c"))),
+        );
     }
-    for folder in ["libc-bottom-half/cloudlibc/src", "libc-bottom-half/sources", "libc-top-half/sources"] {
+    for folder in [
+        "libc-bottom-half/cloudlibc/src",
+        "libc-bottom-half/sources",
+        "libc-top-half/sources",
+    ] {
         sources.extend(all_c_files(&root.join(folder))?);
     }
     sources.push(root.join("dlmalloc/src/dlmalloc.c"));
@@ -532,13 +618,17 @@ fn flags(root: &Path, own: &Path, source: &Path) -> Vec<String> {
             root.join("libc-top-half/headers/private"),
         ]
     };
-    flags.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
+    flags.extend(
+        folders
+            .iter()
+            .map(|folder| format!("-I{}", folder.display())),
+    );
     let builtins = own.join("lib/libc/builtins.h");
     flags.extend(["-include".to_owned(), builtins.display().to_string()]);
-    // A long double is a double.
-    flags.push("-D__wasilibc_printscan_no_long_double".to_owned());
-    flags.push("-D__wasilibc_printscan_full_support_option=\"\"".to_owned());
-    flags.push(format!("-fdebug-prefix-map={}=/cellworks/libc", root.display()));
+    flags.push(format!(
+        "-fdebug-prefix-map={}=/cellworks/libc",
+        root.display()
+    ));
     flags
 }
 
@@ -553,7 +643,9 @@ fn compile_all(
     let object = |at: usize| folder.join(format!("{at}.o"));
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(sources.len());
+    let workers = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(sources.len());
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -570,20 +662,26 @@ fn compile_all(
             });
         }
     });
-    match failed.into_inner().unwrap_or_else(|poison| poison.into_inner()) {
+    match failed
+        .into_inner()
+        .unwrap_or_else(|poison| poison.into_inner())
+    {
         Some(failure) => Err(failure),
         None => Ok((0..sources.len()).map(object).collect()),
     }
 }
 
-/// Writes objects to an archive, and removes them.
+/// Writes objects to an archive.
 fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
     let mut members = Vec::new();
     for object in objects {
-        let unread = |error: io::Error| because(&format!("{}: {error}", object.display()));
-        let name = object.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        members.push(Member { name, bytes: fs::read(object).map_err(unread)? });
-        fs::remove_file(object).map_err(unread)?;
+        let name = object
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        members.push(Member {
+            name,
+            bytes: read(object)?,
+        });
     }
     write(output, &encode(&members))
 }

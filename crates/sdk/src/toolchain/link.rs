@@ -21,8 +21,13 @@ const SPU_MEMORY: u32 = 256 << 10;
 const SPU_STACK: u32 = 16 << 10;
 
 /// What the machine calls and reads.
-const EXPORTS: &[&str] =
-    &["__cell_main", "__cell_init", "__cell_exit", "__stack_pointer", "__heap_base"];
+const EXPORTS: &[&str] = &[
+    "__cell_main",
+    "__cell_init",
+    "__cell_exit",
+    "__stack_pointer",
+    "__heap_base",
+];
 
 /// Links a program of a side. `inputs` has the libraries, too.
 pub(crate) fn link(
@@ -39,7 +44,11 @@ pub(crate) fn link(
             let free = (SPU_MEMORY + SPU_STACK).saturating_sub(heap_base(&linked)?);
             // The heap gets the other half.
             let stack = free / 2 / 16 * 16;
-            if stack <= SPU_STACK { linked } else { run(stack)? }
+            if stack <= SPU_STACK {
+                linked
+            } else {
+                run(stack)?
+            }
         }
     };
     let mut module = cellworks_big_endian::swap_pointers(&linked)
@@ -61,10 +70,18 @@ fn run(
         Side::Spu => SPU_MEMORY,
     };
     let mut command = Command::new(linker);
-    command.args(["--no-entry", "--stack-first", "--emit-relocs", "--export-table"]);
+    command.args([
+        "--no-entry",
+        "--stack-first",
+        "--emit-relocs",
+        "--export-table",
+    ]);
     // Each function that is missing is named.
     command.args(["--error-limit=0", "-z", &format!("stack-size={stack}")]);
-    command.args([format!("--initial-memory={memory}"), format!("--max-memory={memory}")]);
+    command.args([
+        format!("--initial-memory={memory}"),
+        format!("--max-memory={memory}"),
+    ]);
     command.args(EXPORTS.iter().map(|name| format!("--export={name}")));
     if side == Side::Ppu {
         command.arg("--export=__cell_thread");
@@ -77,7 +94,9 @@ fn run(
         eprintln!("{}", sentences.join("\n"));
     }
     match ended.status.success() {
-        true => fs::read(output).map_err(|error| because(&format!("{}: {error}", output.display()))),
+        true => {
+            fs::read(output).map_err(|error| because(&format!("{}: {error}", output.display())))
+        }
         false => Err(Failed::Said),
     }
 }
@@ -105,7 +124,9 @@ fn sentences(side: Side, said: &str) -> Vec<String> {
 
 /// Says that a function or variable is not defined anywhere. `place` is like `error: a.o: `.
 fn undefined(side: Side, place: &str, symbol: &str) -> String {
-    let place = place.trim_start_matches("error: ").trim_end_matches([':', ' ']);
+    let place = place
+        .trim_start_matches("error: ")
+        .trim_end_matches([':', ' ']);
     let file = place.rsplit('/').next().unwrap_or(place);
     let side = side.name();
     match symbol {
@@ -178,7 +199,9 @@ fn heap_base(module: &[u8]) -> Result<u32, Failed> {
             _ => {}
         }
     }
-    index.and_then(|index| values.get(index).copied().flatten()).ok_or_else(damaged)
+    index
+        .and_then(|index| values.get(index).copied().flatten())
+        .ok_or_else(damaged)
 }
 
 #[cfg(test)]
@@ -207,7 +230,10 @@ mod tests {
                 "error: the variables of the SPU program take 283616 bytes, and there are 245760 beside a stack of \
                  16384; make arrays smaller, or take their memory with malloc",
             ),
-            ("wasm-ld: warning: something else", "wasm-ld: warning: something else"),
+            (
+                "wasm-ld: warning: something else",
+                "wasm-ld: warning: something else",
+            ),
         ] {
             assert_eq!(sentences(Side::Spu, said), [sentence]);
         }

@@ -38,7 +38,11 @@ impl Ready {
         let cache = cache_folder().map_err(Failed::Because)?;
         let own = cache::own_files(&cache)?;
         let library = Library::ready(&programs, &cache, &own)?;
-        Ok(Self { programs, own, library })
+        Ok(Self {
+            programs,
+            own,
+            library,
+        })
     }
 
     fn front_end(&self, side: Side) -> FrontEnd<'_> {
@@ -86,8 +90,13 @@ impl Tools for Toolchain {
     }
 
     fn version(&self) -> String {
-        let said = Programs::find().ok().and_then(|found| programs::said(&found.clang));
+        let said = Programs::find()
+            .ok()
+            .and_then(|found| programs::said(&found.clang));
         let version = said.as_deref().and_then(programs::full);
-        version.map_or_else(|| "no clang".to_owned(), |version| format!("clang {version}"))
+        version.map_or_else(
+            || "no clang".to_owned(),
+            |version| format!("clang {version}"),
+        )
     }
 }

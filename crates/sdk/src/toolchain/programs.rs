@@ -26,7 +26,11 @@ impl Programs {
             Some(linker) => PathBuf::from(linker),
             None => linker()?,
         };
-        Ok(Self { clang, linker, version })
+        Ok(Self {
+            clang,
+            linker,
+            version,
+        })
     }
 }
 
@@ -78,7 +82,9 @@ fn linker() -> Result<PathBuf, Failed> {
 /// Returns the program of this name on the PATH.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+    env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
 }
 
 /// Returns what clang says about its version.
@@ -104,7 +110,11 @@ mod tests {
     #[test]
     fn the_version_is_in_what_clang_says() {
         for (said, version, number) in [
-            ("Debian clang version 22.1.8 (1~deb12u1)\nTarget: x\n", "22.1.8", Some(22)),
+            (
+                "Debian clang version 22.1.8 (1~deb12u1)\nTarget: x\n",
+                "22.1.8",
+                Some(22),
+            ),
             ("clang version 19.1.7\n", "19.1.7", Some(19)),
             ("Ubuntu clang version 20.1.2-1ubuntu1\n", "20.1.2", Some(20)),
         ] {
