@@ -96,6 +96,37 @@ pub(crate) struct CommonArgs {
     pub quiet: bool,
 }
 
+/// Flags by which a command of another binary chooses a machine: see
+/// [`with_machine`](crate::with_machine).
+#[derive(Args)]
+pub struct MachineFlags {
+    #[arg(long, value_name = "MACHINE", default_value = HOST, help = machine_help())]
+    pub(crate) machine: String,
+
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    #[arg(long, value_name = "CPUS", value_parser = cpus)]
+    pub(crate) cpus: Option<Cpus>,
+
+    #[command(flatten)]
+    pub(crate) simulation: SimulationArgs,
+
+    /// No progress and no warnings
+    #[arg(long, help_heading = "Options")]
+    pub(crate) quiet: bool,
+}
+
+impl MachineFlags {
+    /// Returns the name of the machine, or the file that describes it.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    /// Returns true if the user wants no progress and no warnings.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+}
+
 /// Returns the help text of a machine, with the names of all built-in machines.
 pub(crate) fn machine_help() -> String {
     let names: Vec<&str> = Description::built_in_names().collect();

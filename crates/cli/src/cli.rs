@@ -8,6 +8,7 @@ use crate::args::{
 };
 use crate::map::MapArgs;
 use crate::run::RunArgs;
+use crate::sdk::{CcArgs, ExecArgs};
 use crate::stats::StatsArgs;
 
 const AFTER_HELP: &str = "\
@@ -43,11 +44,23 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     Machine(MachineArgs),
     Machines(MachinesArgs),
+    Cc(CcArgs),
+    Exec(ExecArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
 
 impl Command {
+    /// Returns true if this process becomes another program. Then it prints nothing itself, so it
+    /// needs no standard output.
+    pub fn becomes_another(&self) -> bool {
+        match self {
+            Self::Cc(_) | Self::Exec(_) => true,
+            Self::Map(arguments) => arguments.starts_a_command(),
+            _ => false,
+        }
+    }
+
     /// Returns true if the command measures, simulates or searches.
     pub fn is_a_run(&self) -> bool {
         match self {

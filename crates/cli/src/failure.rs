@@ -5,7 +5,8 @@ use cellworks_report::{ReasonKind, Trust};
 use crate::message;
 
 /// A failure or an early end of the command.
-pub(crate) enum Failure {
+#[derive(Debug)]
+pub enum Failure {
     /// The arguments, or the files that they name, are wrong: exit code 2.
     Usage(String),
     /// The run failed: exit code 1.
@@ -22,7 +23,7 @@ pub(crate) enum Failure {
 }
 
 /// Returns the exit code of the command, and prints the message of a failure.
-pub(crate) fn exit_code(end: Result<(), Failure>) -> u8 {
+pub fn exit_code(end: Result<(), Failure>) -> u8 {
     match end {
         Ok(()) | Err(Failure::ClosedPipe) => 0,
         Err(Failure::Run(message)) => {

@@ -9,7 +9,7 @@ use cellworks_runner::{Runner, simulated};
 use cellworks_sim::{HazardWatch, Sim};
 use cellworks_stats::Limits;
 
-use crate::args::{CommonArgs, Cpus, HOST, MachineArgs};
+use crate::args::{CommonArgs, Cpus, HOST, MachineArgs, SimulationArgs};
 use crate::failure::Failure;
 use crate::output::ResultFiles;
 use crate::parts;
@@ -86,12 +86,23 @@ impl Kind {
 }
 
 /// Fails if CPUs are given for a simulated machine.
-fn refuse_cpus(cpus: Option<&Cpus>, machine: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_cpus(cpus: Option<&Cpus>, machine: &str) -> Result<(), Failure> {
     cpus.map_or(Ok(()), |_| {
         Err(Failure::Usage(format!(
             "--cpus with {machine}: a simulated machine has none of this computer's CPUs; leave one of them out"
         )))
     })
+}
+
+/// Fails if flags of simulated machines are given for this computer.
+pub(crate) fn check_simulation(machine: &str, flags: &SimulationArgs) -> Result<(), String> {
+    match flags.first_given() {
+        Some(flag) if !Kind::of(machine).is_simulated() => Err(format!(
+            "{flag} with --machine {machine}: only a simulated machine has it; choose one with --machine qs20, or \
+             leave {flag} out"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Fails if flags of sweeps are given for this computer.
@@ -211,6 +222,7 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
         hazards,
         &files,
         check,
+        |builder| builder,
     )?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());

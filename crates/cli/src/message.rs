@@ -12,15 +12,18 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const WARN: Style = AnsiColor::Yellow.on_default().bold();
 
-pub(crate) fn error(message: &str) {
+/// Prints an error message to standard error.
+pub fn error(message: &str) {
     say(BAD, "error:", message);
 }
 
-pub(crate) fn warn(message: &str) {
+/// Prints a warning to standard error.
+pub fn warn(message: &str) {
     say(WARN, "warning:", message);
 }
 
-pub(crate) fn note(message: &str) {
+/// Prints a note to standard error.
+pub fn note(message: &str) {
     say(NOTE, "note:", message);
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Prints without styles if the stream is not a terminal or `NO_COLOR` is set.
-fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
+pub(crate) fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
     let written = match printed {
         Printed::ToStandardOutput => {
             check_standard_output()?;

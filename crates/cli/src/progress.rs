@@ -18,7 +18,8 @@ fn template(columns: Option<usize>) -> String {
     format!("{{bar:{bar}}} {{pos}}/{{len}}  {{wide_msg}} {{elapsed}}")
 }
 
-pub(crate) struct Progress(ProgressBar);
+/// A progress bar on standard error. It is only shown on a terminal.
+pub struct Progress(ProgressBar);
 
 impl Progress {
     /// Makes a bar. It is invisible if `quiet` is set or standard error is not a terminal.
@@ -31,8 +32,9 @@ impl Progress {
         };
         let columns = visible.then(|| tcgetwinsize(stderr()).ok()).flatten();
         let columns = columns.map(|size| usize::from(size.ws_col));
+        // A test checks that the template is right for every number of columns.
         let style = ProgressStyle::with_template(&template(columns))
-            .expect("the template is right for every number of columns");
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style);
         if visible {
             // A long step without ticks would look like a hang. Ticks do not disturb measurements.
@@ -41,10 +43,12 @@ impl Progress {
         Self(bar)
     }
 
+    /// Shows a text about the present step.
     pub fn about(&self, what: String) {
         self.0.set_message(what);
     }
 
+    /// Shows that `done` of `all` steps are done.
     pub fn at(&self, done: usize, all: usize) {
         self.0.set_length(all as u64);
         self.0.set_position(done as u64);
@@ -60,6 +64,7 @@ impl Progress {
         }
     }
 
+    /// Removes the bar.
     pub fn clear(&self) {
         self.0.finish_and_clear();
     }

@@ -16,9 +16,8 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use cellworks_host::Watch;
 use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust, Words};
@@ -26,19 +25,13 @@ use serde::de::DeserializeOwned;
 
 use crate::args::CommonArgs;
 use crate::failure::{Failure, exit_code};
+use crate::interrupt::{GRACE, Interrupt, Press};
 use crate::message::{note, warn};
 use crate::output::Format;
 use crate::output::{Printed, ResultFiles, Views, combine, show};
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::sweep::{Step, Sweep};
-
-/// The time after Ctrl-C in which the present step may still end.
-const GRACE: Duration = Duration::from_secs(1);
-
-/// A second SIGINT within this time is part of the same Ctrl-C. The terminal sends SIGINT to all
-/// foreground processes, and a launcher among them may forward its SIGINT to this process, too.
-const SAME_PRESS: Duration = Duration::from_millis(300);
 
 pub(crate) enum End {
     /// All steps are done, or the time is over.
@@ -143,8 +136,7 @@ impl SessionOptions {
 pub(crate) struct Session<S> {
     /// The results. `None` after they were reported.
     found: Mutex<Option<Found<S>>>,
-    /// The time of the first Ctrl-C.
-    interrupted: OnceLock<Instant>,
+    interrupted: Interrupt,
     machine: MachineInfo,
     /// The state of this computer. `None` for a simulated machine.
     surroundings: Option<Surroundings>,
@@ -192,7 +184,7 @@ impl<S: Steps> Session<S> {
                 counters: None,
                 files,
             })),
-            interrupted: OnceLock::new(),
+            interrupted: Interrupt::default(),
             machine,
             surroundings,
             format,
@@ -207,7 +199,7 @@ impl<S: Steps> Session<S> {
     }
 
     pub fn is_interrupted(&self) -> bool {
-        self.interrupted.get().is_some()
+        self.interrupted.is_pressed()
     }
 
     /// Returns the reason why the run has to end now, if there is one.
@@ -298,16 +290,17 @@ impl<S: Steps> Session<S> {
     /// Handles Ctrl-C. A new thread does the work, so that the thread of the handler can receive
     /// the next Ctrl-C.
     fn interrupt(self: &Arc<Self>) {
-        if let Some(first) = self.interrupted.get() {
-            if first.elapsed() > SAME_PRESS {
+        match self.interrupted.record() {
+            Press::First => {
+                let session = Arc::clone(self);
+                thread::spawn(move || session.conclude_after_grace());
+            }
+            Press::Same => {}
+            Press::Again => {
                 self.progress.clear();
                 exit(exit_code(Err(Failure::Interrupted)).into());
             }
-            return;
         }
-        let _ = self.interrupted.set(Instant::now());
-        let session = Arc::clone(self);
-        thread::spawn(move || session.conclude_after_grace());
     }
 
     /// Waits for [`GRACE`], and reports the results if the run has not reported them by then.

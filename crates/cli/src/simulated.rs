@@ -10,7 +10,7 @@ use std::time::Duration;
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::{
     Bottleneck, Counters, FreePart, MachineInfo, PartCounters, ResourceCounters, Simulation,
-    SpeCounters,
+    SpeCounters, counters_table,
 };
 use cellworks_sim::{
     Description, HazardWatch, Interconnect, LoadError, Part, PpeAccess, Sim, SimBuilder, SimError,
@@ -20,7 +20,8 @@ use cellworks_stats::Limits;
 
 use crate::args::{Hazards, SimulationArgs, span};
 use crate::failure::Failure;
-use crate::output::{Printed, ResultFiles, combine};
+use crate::message::warn;
+use crate::output::{Printed, ResultFiles, combine, print_to, width};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session, SessionOptions, Steps};
 use crate::surroundings;
@@ -141,7 +142,8 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 
 impl Simulated {
     /// Makes the machine and opens the file of its trace. `usual` is the reaction to hazards if no
-    /// flag sets it. Fails if `check` fails, or if a result would replace the file `machine`.
+    /// flag sets it, and `set` adds further settings. Fails if `check` fails, or if a result would
+    /// replace the file `machine`.
     pub fn build(
         machine: &Path,
         description: Description,
@@ -149,6 +151,7 @@ impl Simulated {
         usual: HazardWatch,
         files: &ResultFiles,
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
+        set: impl FnOnce(SimBuilder) -> SimBuilder,
     ) -> Result<Self, Failure> {
         files.refuse_to_replace(machine)?;
         // A machine that cannot do the work is refused before a file is written.
@@ -180,7 +183,7 @@ impl Simulated {
             builder = builder.trace(Box::new(trace.clone()));
         }
         Ok(Self {
-            sim: builder.build().map_err(no_memory)?,
+            sim: set(builder).build().map_err(no_memory)?,
             title,
             how,
             trace,
@@ -218,7 +221,7 @@ impl Simulated {
         sample: impl Fn(&Sim) -> Result<Sample, String>,
     ) -> Result<(), Failure> {
         let mut hazards = HazardsSeen::default();
-        let mut end = work(&mut |title| hazards.look(title, &self.sim));
+        let mut end = work(&mut |title| hazards.look(Some(title), &self.sim));
         session.record_warnings(hazards.warnings());
         let is_done = matches!(end, End::Done);
         if let (Some(trace), false) = (&self.trace, is_done) {
@@ -238,6 +241,33 @@ impl Simulated {
         match &self.trace {
             Some(trace) if is_done => combine(trace.complete(), end),
             _ => end,
+        }
+    }
+
+    /// Runs work that has no report. Afterwards warns about its hazards, prints its counters to
+    /// standard error, and keeps its trace if the run has ended well.
+    pub fn run_without_report<T>(
+        &self,
+        quiet: bool,
+        work: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let end = work();
+        let mut hazards = HazardsSeen::default();
+        hazards.look(None, &self.sim);
+        let mut warnings = hazards.warnings();
+        if let (Some(trace), Err(_)) = (&self.trace, &end) {
+            warnings.extend(trace.not_kept());
+        }
+        if !quiet {
+            warnings.iter().for_each(|warning| warn(warning));
+        }
+        if let (true, Some(counters)) = (self.counters, self.sim.counters()) {
+            let table = counters_table(&to_report(&counters), width());
+            print_to(&table, Printed::ToStandardError)?;
+        }
+        match (&self.trace, end) {
+            (Some(trace), Ok(value)) => trace.complete().map(|()| value),
+            (_, end) => end,
         }
     }
 }
@@ -424,13 +454,16 @@ impl HazardsSeen {
     /// The number of hazards that are shown. Further hazards are often the same for other SPEs.
     const SHOWN: usize = 1;
 
-    fn look(&mut self, title: &str, sim: &Sim) {
+    fn look(&mut self, title: Option<&str>, sim: &Sim) {
         let Some(counters) = sim.counters() else {
             return;
         };
         self.all += counters.hazards_seen;
         let room = Self::SHOWN - self.first.len();
-        let titled = |hazard: &String| format!("{title}: {hazard}");
+        let titled = |hazard: &String| match title {
+            Some(title) => format!("{title}: {hazard}"),
+            None => hazard.clone(),
+        };
         self.first
             .extend(counters.hazards.iter().take(room).map(titled));
     }

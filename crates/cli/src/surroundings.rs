@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cellworks_host::{Conditions, CpusError, Host, HostError, MemoryLeft, Watch};
+use cellworks_host::{Conditions, CpusError, Host, HostBuilder, HostError, MemoryLeft, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_machine::sizes::rounded;
 use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
@@ -48,7 +48,15 @@ const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 /// Makes a machine from this computer. The machine is never dropped, because the thread that
 /// handles Ctrl-C may use it until the process ends.
 pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
-    let mut builder = Host::builder();
+    this_computer_with(chosen, |builder| builder)
+}
+
+/// Like [`this_computer`], with the settings that `set` adds.
+pub(crate) fn this_computer_with(
+    chosen: Option<&Cpus>,
+    set: impl FnOnce(HostBuilder) -> HostBuilder,
+) -> Result<&'static Host, Failure> {
+    let mut builder = set(Host::builder());
     if let Some(Cpus(chosen)) = chosen {
         builder = builder.cpus(chosen.iter().copied());
     }

@@ -102,7 +102,7 @@ impl<C: PpeCore> Place for PpePlace<'_, C> {
     }
 
     fn let_others_run(&self) {
-        self.0.let_others_run();
+        self.0.yield_now();
     }
 
     fn let_ready_others_run(&self) {

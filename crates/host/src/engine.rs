@@ -9,7 +9,6 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use cellworks_machine::bytemuck::cast_slice_mut;
 use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{
     Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
@@ -216,9 +215,10 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     fn walk(&self, mut cursor: ListCursor) -> Result<Performed, MfcFault> {
         let direction = cursor.list().direction();
         let read = |at: LsAddr| {
-            let mut words = [0_u32; 2];
-            self.local_store.read(at, cast_slice_mut(&mut words));
-            ListElement::from_words(words)
+            ListElement::from_words([
+                self.local_store.read_word(at),
+                self.local_store.read_word(LsAddr(at.0 + 4)),
+            ])
         };
         loop {
             let at_element = cursor;

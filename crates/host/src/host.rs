@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
-use cellworks_machine::memory::{AddressSpace, Region};
+use cellworks_machine::memory::{AddressSpace, Backing, Region, of_size};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
 
@@ -65,6 +66,16 @@ pub struct Host {
     builders_cpus: Option<BTreeSet<u32>>,
 }
 
+/// Makes the memory of the local store of an SPE, which has a size in bytes.
+#[derive(Clone)]
+struct MakeLocalStore(Arc<dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + Sync>);
+
+impl fmt::Debug for MakeLocalStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeLocalStore")
+    }
+}
+
 /// A builder of a [`Host`].
 #[derive(Clone, Debug)]
 pub struct HostBuilder {
@@ -72,6 +83,7 @@ pub struct HostBuilder {
     cpus: Option<Vec<u32>>,
     strict: bool,
     local_store_bytes: usize,
+    local_stores: Option<MakeLocalStore>,
     stack_bytes: usize,
 }
 
@@ -164,6 +176,7 @@ impl Default for HostBuilder {
             cpus: None,
             strict: false,
             local_store_bytes: LOCAL_STORE_BYTES,
+            local_stores: None,
             stack_bytes: cellworks_threads::Config::default().stack_bytes,
         }
     }
@@ -217,6 +230,18 @@ impl HostBuilder {
     #[must_use]
     pub fn local_store_bytes(mut self, bytes: usize) -> Self {
         self.local_store_bytes = bytes;
+        self
+    }
+
+    /// Sets the memory of the local stores, for instance memories that WebAssembly programs share.
+    /// `make` is called once for each SPE, in the order of their numbers, with the size in bytes.
+    /// The memory must have that size.
+    #[must_use]
+    pub fn local_stores(
+        mut self,
+        make: impl Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + Sync + 'static,
+    ) -> Self {
+        self.local_stores = Some(MakeLocalStore(Arc::new(make)));
         self
     }
 
@@ -317,19 +342,24 @@ impl Host {
             .map(|at| cpus.memory_nodes[at].os_index)
             .collect();
         let space = AddressSpace::new();
-        let local_stores =
-            layout
-                .topology
-                .spes()
-                .map(|spe| {
-                    let bytes = builder.local_store_bytes;
-                    let module = layout.topology.module_of(spe);
-                    let pages = Pages::new(bytes, None)
-                        .map_err(|source| HostError::LocalStore { spe, bytes, source })?;
-                    let at = EffectiveAddress(pages.base().as_ptr() as u64);
-                    Ok(space.map_local_store(at, Box::new(pages), module))
-                })
-                .collect::<Result<_, HostError>>()?;
+        let local_stores = layout
+            .topology
+            .spes()
+            .map(|spe| {
+                let bytes = builder.local_store_bytes;
+                let module = layout.topology.module_of(spe);
+                let made = match &builder.local_stores {
+                    Some(MakeLocalStore(make)) => {
+                        make(spe, bytes).and_then(|memory| of_size(memory, bytes))
+                    }
+                    None => Pages::new(bytes, None).map(|pages| Box::new(pages) as _),
+                };
+                let memory: Box<dyn Backing> =
+                    made.map_err(|source| HostError::LocalStore { spe, bytes, source })?;
+                let at = EffectiveAddress(memory.base().as_ptr() as u64);
+                Ok(space.map_local_store(at, memory, module))
+            })
+            .collect::<Result<_, HostError>>()?;
         let mut warnings = Vec::new();
         if !source.is_this_computer() {
             warnings.push(format!(

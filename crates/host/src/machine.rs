@@ -4,9 +4,11 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
 use cellworks_machine::bytemuck::Pod;
-use cellworks_machine::memory::{AllocateError, Region};
+use cellworks_machine::memory::{AllocateError, Backing, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, Machine, ModuleId, OnCell, Ppe, RunEnd, RunError, Topology};
+use cellworks_machine::{
+    CellMachine, Machine, ModuleId, OnCell, Ppe, RunEnd, RunError, SpeId, Topology,
+};
 
 use crate::conditions::no_huge_pages;
 use crate::cpu_time::cpu_time_of_this_thread;
@@ -19,6 +21,9 @@ use crate::run::{PPE_SEAT, Run, is_cancellation};
 use crate::spe::HostSpe;
 use crate::watchdog;
 use crate::worker::OWNER;
+
+/// The size in bytes of the area of addresses that the elements of a DMA list must not leave.
+const LIST_WINDOW: u64 = 1 << 32;
 
 /// The two possible sizes of the pages of a region.
 const SMALL_PAGE_BYTES: usize = 4 << 10;
@@ -105,6 +110,30 @@ impl Host {
 }
 
 impl CellMachine for Host {
+    fn adopt(&self, module: ModuleId, memory: Box<dyn Backing>) -> Result<Region, AllocateError> {
+        self.node_of(module)?;
+        let (at, bytes) = (memory.base().as_ptr() as u64, memory.bytes());
+        if bytes == 0 {
+            return Err(AllocateError::Empty);
+        }
+        if !at.is_multiple_of(LIST_WINDOW) {
+            let why = format!("it begins at {at:#x}, and not at a multiple of 4 GiB");
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
+            return Err(AllocateError::Refused {
+                bytes,
+                module,
+                source,
+            });
+        }
+        Ok(self.space.map(EffectiveAddress(at), memory, module))
+    }
+
+    fn local_store(&self, spe: SpeId) -> &Region {
+        // Panics if there is no such SPE.
+        self.topology().place_of(spe);
+        &self.local_stores[spe.index()]
+    }
+
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
         let node = self.node_of(module)?;
         if bytes == 0 {

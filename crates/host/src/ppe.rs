@@ -9,13 +9,13 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cellworks_machine::mailbox::{MailboxFull, Outbound};
+use cellworks_machine::mailbox::{MailboxFull, MailboxStatus, Outbound};
 use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, Cancelled, CellPpeCore, Cycles, LocalStore, Outside, PpeCore, Processor,
-    Program, RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology,
-    TryIssueError, Wait, Waiting, Wake,
+    Program, RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Timebase,
+    Topology, TryIssueError, Wait, Waiting, Wake,
 };
 use cellworks_threads::Patience;
 
@@ -26,7 +26,7 @@ use crate::parking::{Parking, Woken};
 use crate::programs::Programs;
 use crate::run::{PPE_SEAT, Run, seat_of};
 use crate::serve;
-use crate::spe::{HostSpe, fetch_update};
+use crate::spe::{HostSpe, TIMEBASE, fetch_update};
 use crate::worker::{OWNER, Spin};
 
 /// The PPE of a host.
@@ -278,7 +278,7 @@ impl PpeCore for HostPpe {
         self.run.strict
     }
 
-    fn let_others_run(&self) {
+    fn yield_now(&self) {
         self.spin.let_neighbour_run(&self.run.parking);
     }
 
@@ -330,6 +330,19 @@ impl CellPpeCore for HostPpe {
             self.run.notify(Processor::Spe(from));
         }
         word
+    }
+
+    fn mailbox_status(&self, spe: SpeId) -> MailboxStatus {
+        let words = self.run.words(spe);
+        MailboxStatus {
+            outbound: words.has_out(Outbound::Plain).into(),
+            inbound_room: words.in_room(),
+            outbound_interrupt: words.has_out(Outbound::Interrupt).into(),
+        }
+    }
+
+    fn timebase(&self) -> Timebase {
+        TIMEBASE
     }
 
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {

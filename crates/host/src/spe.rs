@@ -27,7 +27,7 @@ use crate::mfc::HostMfc;
 use crate::run::Run;
 use crate::worker::{OWNER, Worker};
 
-const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
+pub(crate) const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
 /// The largest number of bytes that `hold` prefetches. The hardware prefetches the rest.
 const PREFETCH_BYTES: usize = 4096;
@@ -518,6 +518,14 @@ impl CellSpe for HostSpe {
 
     fn in_mbox_count(&self) -> usize {
         self.run().words(self.id).in_count()
+    }
+
+    fn out_mbox_room(&self, mailbox: Outbound) -> usize {
+        (!self.run().words(self.id).has_out(mailbox)).into()
+    }
+
+    fn has_signal(&self, register: SignalRegister) -> bool {
+        self.run().words(self.id).has_signal(register)
     }
 
     #[inline]

@@ -194,6 +194,25 @@ impl Words {
         Some(found as u32)
     }
 
+    /// Returns the number of words for which the inbound mailbox has room.
+    pub(crate) fn in_room(&self) -> usize {
+        let read = self.outward.in_read.load(Ordering::Acquire);
+        let written = self.writers.written.load(Ordering::Acquire);
+        // `read` is the older value, so the words may seem to be more than there is room for.
+        INBOUND_WORDS.saturating_sub(written.wrapping_sub(read) as usize)
+    }
+
+    /// Returns whether an outbound mailbox holds a word.
+    pub(crate) fn has_out(&self, mailbox: Outbound) -> bool {
+        let read = self.inward.out_read[mailbox.index()].load(Ordering::Acquire);
+        number(self.outward.slots[mailbox.index()].load(Ordering::Acquire)) != read
+    }
+
+    /// Returns whether a signal register has unread bits.
+    pub(crate) fn has_signal(&self, register: SignalRegister) -> bool {
+        self.signals[register.index()].word.load(Ordering::Acquire) & SIGNALLED != 0
+    }
+
     /// Lets any processor send a signal.
     #[inline]
     pub(crate) fn signal(&self, register: SignalRegister, bits: u32) {

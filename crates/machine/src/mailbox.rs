@@ -41,6 +41,17 @@ impl Outbound {
     }
 }
 
+/// What the mailboxes of an SPE hold, as its mailbox status register shows it to other processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MailboxStatus {
+    /// The number of words in the outbound mailbox, 0 or 1.
+    pub outbound: usize,
+    /// The number of words for which the inbound mailbox has room, 0 to 4.
+    pub inbound_room: usize,
+    /// The number of words in the outbound interrupt mailbox, 0 or 1.
+    pub outbound_interrupt: usize,
+}
+
 /// The error of a write to a full mailbox. Methods without the prefix `try_` wait instead.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -10,8 +10,9 @@ use crate::text::{
 };
 use crate::{Bottleneck, Counters, FreePart, ResourceCounters, SpeCounters};
 
-/// Returns all that a table of results shows about counters. Titles contain ANSI styles.
-pub(crate) fn table(counters: &Counters, width: usize) -> String {
+/// Returns all that a table of results shows about counters, in lines of at most `width` columns.
+/// Titles contain ANSI styles.
+pub fn table(counters: &Counters, width: usize) -> String {
     let mut text = format!("\n{}: {}\n", bold("Counters"), about(counters));
     text += &tables(counters)
         .map(|rows| columns(rows, |at| at == 0))

@@ -53,6 +53,7 @@ use cellworks_stats::{Advice, Finding, Matrix, Measurement, MemoryMatrix, Refere
 use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
+pub use counters::table as counters_table;
 pub use explanation::{ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad};
 pub use machine::{
     CacheInfo, CpuInfo, ElementInfo, InterconnectInfo, MachineReport, NumaNodeInfo, QuotaInfo,

@@ -8,7 +8,8 @@
 //!
 //! For speed, programs, measurements and exchanges are compiled twice: for simulated machines
 //! ([`simulated`]) and for this computer ([`this_computer`]). Other crates use [`Runner`] and
-//! [`Chosen`], which hide the types, so that these crates do not compile the programs again.
+//! [`Chosen`], which hide the types, so that these crates do not compile the programs again. Work of
+//! another crate runs on a machine of any type by [`AnyCell`].
 //!
 //! ```
 //! use cellworks_machine::Machine;
@@ -25,8 +26,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod any_cell;
 mod program;
 mod runner;
 
+pub use any_cell::{AnyCell, CellWork};
 pub use program::{Choice, Chosen, Conclusions, Kind, Ran, kind, names};
 pub use runner::{Draw, Runner, simulated, this_computer};

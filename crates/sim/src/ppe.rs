@@ -11,6 +11,7 @@
 //! | signal | store |
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
+//! | status of the mailboxes of an SPE | load |
 //!
 //! The accesses are those of the library libspe2 (`mbox.c`, `dma.c`). Programs cannot map the
 //! outbound interrupt mailbox, so reading it is a call. With library calls, a command or a tag
@@ -24,13 +25,13 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use cellworks_machine::mailbox::{MailboxFull, Outbound};
+use cellworks_machine::mailbox::{MailboxFull, MailboxStatus, Outbound};
 use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, CellPpeCore, Cycles, PpeCore, ProblemStateRegister, Processor, Program,
-    RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError,
-    Wait, Wake,
+    RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, SpeId, Time, Timebase, Topology,
+    TryIssueError, Wait, Wake,
 };
 
 use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
@@ -54,6 +55,7 @@ const COMMAND_STORES: usize = 5;
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
+    timebase: Timebase,
     /// The accesses that the `ready` closure of a wait has made, and that have taken no time yet.
     owed: RefCell<Vec<Owed>>,
 }
@@ -63,8 +65,8 @@ pub struct SimPpe {
 enum Owed {
     ReadOutbound(SpeId, Outbound),
     IssueProxy(SpeId),
-    /// A read of the tag status of an SPE's proxy queue.
-    ProxyTags(SpeId),
+    /// A read of the status of an SPE's mailboxes, or of the tag status of its proxy queue.
+    Status(SpeId),
     Write {
         to: SpeId,
         register: ProblemStateRegister,
@@ -74,10 +76,15 @@ enum Owed {
 }
 
 impl SimPpe {
-    pub(crate) fn new(programs: Rc<Programs>, translation: Translation) -> Self {
+    pub(crate) fn new(
+        programs: Rc<Programs>,
+        translation: Translation,
+        timebase: Timebase,
+    ) -> Self {
         Self {
             programs,
             translation,
+            timebase,
             owed: RefCell::default(),
         }
     }
@@ -163,8 +170,8 @@ impl SimPpe {
         }
     }
 
-    /// Spends the time of reading a proxy queue's status. With library calls, this is the whole
-    /// time of a command or tag status.
+    /// Spends the time of reading the status of a proxy queue or of mailboxes. With library calls,
+    /// this is the whole time of a command, a tag status or a mailbox status.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -216,9 +223,9 @@ impl SimPpe {
         let is_ready = ready();
         if !is_ready {
             self.send_owed();
-            // A failed check takes no time, so its reads of the tag status are forgotten.
+            // A failed check takes no time, so its reads of a status are forgotten.
             let mut owed = self.owed.borrow_mut();
-            owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
+            owed.retain(|owed| !matches!(owed, Owed::Status(_)));
         }
         is_ready
     }
@@ -233,7 +240,7 @@ impl SimPpe {
                     self.pay_for_command(to);
                     self.pay_for_command_status(to);
                 }
-                Owed::ProxyTags(of) => self.pay_for_status(of),
+                Owed::Status(of) => self.pay_for_status(of),
                 Owed::Write {
                     to,
                     register,
@@ -429,6 +436,25 @@ impl CellPpeCore for SimPpe {
     }
 
     #[track_caller]
+    fn mailbox_status(&self, spe: SpeId) -> MailboxStatus {
+        let world = self.world();
+        let words = &world.spe(spe).words;
+        match world.is_in_condition() {
+            true => self.owed.borrow_mut().push(Owed::Status(spe)),
+            false => self.pay_for_status(spe),
+        }
+        MailboxStatus {
+            outbound: words.has_outbound(Outbound::Plain).into(),
+            inbound_room: words.inbound_room(),
+            outbound_interrupt: words.has_outbound(Outbound::Interrupt).into(),
+        }
+    }
+
+    fn timebase(&self) -> Timebase {
+        self.timebase
+    }
+
+    #[track_caller]
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
         self.world().spe(to);
         let call = self.world().costs.signal_call;
@@ -506,7 +532,7 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         world.spe(spe);
         if world.is_in_condition() {
-            self.owed.borrow_mut().push(Owed::ProxyTags(spe));
+            self.owed.borrow_mut().push(Owed::Status(spe));
         } else {
             if !self.by_calls() {
                 self.pay_for_store(spe);

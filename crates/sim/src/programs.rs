@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cellworks_machine::{
-    Cancelled, LocalStore, Outcome, Payload, Processor, Program, RunError, SpeId, Timebase,
+    Cancelled, LocalStore, Outcome, Payload, Processor, Program, RunError, SpeId,
 };
 use cellworks_threads as threads;
 
@@ -95,8 +95,7 @@ impl Programs {
             HazardWatch::Off => local_store,
             _ => local_store.watched(self.world.local_store_watch(id)),
         };
-        let timebase = Timebase::from_hertz(setup.description.clock.timebase_hz.value);
-        SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
+        SimSpe::new(id, Rc::clone(&self.world), setup.timebase(), local_store)
     }
 
     /// Resets the MFC of an SPE after a program that left commands in the MFC. Waits until the

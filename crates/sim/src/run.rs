@@ -45,7 +45,11 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     let spes = setup.topology.spes();
     let programs = Rc::new(Programs::new(Rc::clone(&world), setup.options.ppe_access));
     let translation = Translation::new(Arc::clone(&setup.space));
-    let ppe = Ppe::new(SimPpe::new(Rc::clone(&programs), translation));
+    let ppe = Ppe::new(SimPpe::new(
+        Rc::clone(&programs),
+        translation,
+        setup.timebase(),
+    ));
     let config = threads::Config {
         stack_bytes: setup.options.stack_bytes,
         larger_stacks: "SimBuilder::stack_bytes, or keep large values in a Box or Vec",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, Region};
-use cellworks_machine::{Span, Time, Topology};
+use cellworks_machine::{Span, Time, Timebase, Topology};
 use serde::Deserialize;
 
 use crate::description::Description;
@@ -20,6 +20,11 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// Returns the tick rate of the time base and of the decrementers.
+    pub fn timebase(&self) -> Timebase {
+        Timebase::from_hertz(self.description.clock.timebase_hz.value)
+    }
+
     /// Returns the time limit of a run, as a point in simulated time.
     pub fn limit(&self) -> Moment {
         Moment::from(Time::default() + self.options.limit)

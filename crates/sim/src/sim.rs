@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
+use cellworks_machine::memory::{AddressSpace, AllocateError, Backing, Region, of_size};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
     Capabilities, CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeId,
@@ -12,7 +12,7 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::description::Description;
+use crate::description::{Description, MemoryModule};
 use crate::hazard::HazardWatch;
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::{LOCAL_STORE_STRIDE, LOCAL_STORES_AT};
@@ -74,10 +74,14 @@ impl Drop for Running<'_> {
     }
 }
 
+/// Makes the memory of the local store of an SPE, which has a size in bytes.
+type MakeLocalStore = Box<dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>>>;
+
 /// The settings of a [`Sim`], made by [`Sim::builder`].
 #[must_use = "a machine is made by `build`"]
 pub struct SimBuilder {
     description: Description,
+    local_stores: Option<MakeLocalStore>,
     options: Options,
     trace: Option<Box<dyn io::Write + Send>>,
 }
@@ -138,6 +142,17 @@ impl SimBuilder {
         self
     }
 
+    /// Sets the memory of the local stores, for instance memories that WebAssembly programs share.
+    /// `make` is called once for each SPE, in the order of their numbers, with the size in bytes.
+    /// The memory must have that size.
+    pub fn local_stores(
+        mut self,
+        make: impl Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + 'static,
+    ) -> Self {
+        self.local_stores = Some(Box::new(make));
+        self
+    }
+
     /// Sets the size in bytes of the stack of each SPE program and cooperative thread on this
     /// computer. The default is 256 KiB.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
@@ -189,11 +204,16 @@ impl SimBuilder {
         let bytes = description.local_store.bytes.value as usize;
         let local_store = |spe: SpeId| {
             let capacity = bytes.next_multiple_of(PAGE_BYTES);
-            let memory = Zeroed::new(bytes, capacity, &Used::default())
-                .map_err(|source| SimError { spe, bytes, source })?;
+            let made = match &self.local_stores {
+                Some(make) => make(spe, bytes).and_then(|memory| of_size(memory, bytes)),
+                None => Zeroed::new(bytes, capacity, &Used::default())
+                    .map(|memory| Box::new(memory) as _),
+            };
+            let memory: Box<dyn Backing> =
+                made.map_err(|source| SimError { spe, bytes, source })?;
             let at = LOCAL_STORES_AT + spe.index() as u64 * LOCAL_STORE_STRIDE;
             let home = topology.nearest_module(topology.cell_of(spe));
-            Ok(space.map_local_store(EffectiveAddress(at), Box::new(memory), home))
+            Ok(space.map_local_store(EffectiveAddress(at), memory, home))
         };
         let local_stores = topology.spes().map(local_store);
         let local_stores = local_stores.collect::<Result<_, SimError>>()?;
@@ -259,6 +279,7 @@ impl Sim {
     pub fn builder(description: Description) -> SimBuilder {
         SimBuilder {
             description,
+            local_stores: None,
             options: Options {
                 seed: 0,
                 limit: LIMIT_MAX,
@@ -300,6 +321,18 @@ impl Sim {
     /// Takes the error of writing the trace of the last run. Later calls return `None`.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
+    }
+
+    /// Returns the description of a memory module.
+    fn module(&self, module: ModuleId) -> Result<&MemoryModule, AllocateError> {
+        let modules = &self.setup.description.modules;
+        modules
+            .get(module.index())
+            .ok_or_else(|| AllocateError::NoSuchModule {
+                module,
+                machine: self.setup.topology.name().to_owned(),
+                modules: self.setup.topology.modules().collect(),
+            })
     }
 
     /// Begins a run. Panics if this machine or this OS thread has a run already: two runs of a
@@ -365,17 +398,27 @@ unsafe impl Machine for Sim {
 }
 
 impl CellMachine for Sim {
+    fn adopt(&self, module: ModuleId, memory: Box<dyn Backing>) -> Result<Region, AllocateError> {
+        self.module(module)?;
+        let bytes = memory.bytes() as u64;
+        if bytes == 0 {
+            return Err(AllocateError::Empty);
+        }
+        let mut next = lock(&self.next_region);
+        let at = next.next_multiple_of(LIST_WINDOW);
+        *next = at + bytes.next_multiple_of(PAGE_BYTES as u64);
+        Ok(self.setup.space.map(EffectiveAddress(at), memory, module))
+    }
+
+    fn local_store(&self, spe: SpeId) -> &Region {
+        // Panics if there is no such SPE.
+        self.topology().place_of(spe);
+        &self.setup.local_stores[spe.index()]
+    }
+
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
-        let modules = &self.setup.description.modules;
-        let (Some(description), Some(used)) =
-            (modules.get(module.index()), self.used.get(module.index()))
-        else {
-            return Err(AllocateError::NoSuchModule {
-                module,
-                machine: self.setup.topology.name().to_owned(),
-                modules: self.setup.topology.modules().collect(),
-            });
-        };
+        let description = self.module(module)?;
+        let used = &self.used[module.index()];
         if bytes == 0 {
             return Err(AllocateError::Empty);
         }

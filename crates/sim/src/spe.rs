@@ -650,6 +650,15 @@ impl CellSpe for SimSpe {
         self.by_channel(|| self.processor.words.inbound_count(), |_| false)
     }
 
+    fn out_mbox_room(&self, mailbox: Outbound) -> usize {
+        let room = || usize::from(!self.processor.words.has_outbound(mailbox));
+        self.by_channel(room, |_| false)
+    }
+
+    fn has_signal(&self, register: SignalRegister) -> bool {
+        self.by_channel(|| self.processor.words.has_signal(register), |_| false)
+    }
+
     fn try_read_in_mbox(&self) -> Option<u32> {
         self.by_channel(|| self.world.take_inbound(&self.processor), Option::is_some)
     }

@@ -22,7 +22,7 @@ pub(crate) use list::sizes;
 
 use crate::args::CommonArgs;
 use crate::failure::Failure;
-use crate::machine::{self, Job, on_machine};
+use crate::machine::{self, Job, check_simulation, on_machine};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session};
 use crate::simulated::Sample;
@@ -41,7 +41,9 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let capabilities = machine::Kind::of(&common.machine).capabilities();
     let of_one_run = flag_of_one_run(asked);
     let programs = programs(kind, &asked.flags, capabilities, of_one_run.is_some())
-        .and_then(|programs| check_simulation(common).map(|()| programs))
+        .and_then(|programs| {
+            check_simulation(&common.machine, &common.simulation).map(|()| programs)
+        })
         .and_then(|programs| check_sweep(asked).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example_here(kind, common)))?;
     if let (Some((name, flag)), true) = (of_one_run, programs.len() > 1) {
@@ -322,19 +324,4 @@ fn flag_of_one_run(asked: &ProgramArgs) -> Option<(&'static str, String)> {
     };
     let value = value.map(|value| format!(" {value}"));
     Some((name, format!("{name}{}", value.unwrap_or_default())))
-}
-
-/// Fails if a flag does not fit the machine.
-fn check_simulation(common: &CommonArgs) -> Result<(), String> {
-    let simulation = &common.simulation;
-    if machine::Kind::of(&common.machine).is_simulated() {
-        return Ok(());
-    }
-    simulation.first_given().map_or(Ok(()), |flag| {
-        Err(format!(
-            "{flag} with --machine {}: only a simulated machine has it; choose one with --machine \
-             qs20, or leave {flag} out",
-            common.machine
-        ))
-    })
 }

@@ -26,6 +26,7 @@ mod regressions;
 mod reproduce;
 mod ring;
 mod run;
+mod sdk;
 mod simulated;
 mod stats;
 mod sweeps;

@@ -344,6 +344,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, export, reproduce, map, merge, machine, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, export, reproduce, map, merge, machine, machines, cc, exec, completions, man, help\n",
     );
 }

@@ -214,7 +214,8 @@ impl LocalStore {
         self.bytes.write(range, from);
     }
 
-    /// Reads the 32-bit word at `from`, in the byte order of this computer.
+    /// Reads the 32-bit word at `from`, in the [byte order](crate::memory::Backing::byte_order) of
+    /// the local store: that of this computer, if nothing else was set.
     ///
     /// # Panics
     ///
@@ -224,10 +225,10 @@ impl LocalStore {
     pub fn read_word(&self, from: LsAddr) -> u32 {
         let mut word = [0; 4];
         self.read(from, &mut word);
-        u32::from_ne_bytes(word)
+        self.bytes.block().byte_order().number(word)
     }
 
-    /// Writes the 32-bit word at `to`, in the byte order of this computer.
+    /// Writes the 32-bit word at `to`, in the byte order of the local store.
     ///
     /// # Panics
     ///
@@ -235,7 +236,7 @@ impl LocalStore {
     #[inline]
     #[track_caller]
     pub fn write_word(&self, to: LsAddr, word: u32) {
-        self.write(to, &word.to_ne_bytes());
+        self.write(to, &self.bytes.block().byte_order().bytes(word));
     }
 
     /// Returns the region with the local store's bytes. Machines use this region to move data.

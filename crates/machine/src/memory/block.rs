@@ -36,17 +36,59 @@ use crate::barrier;
 use crate::id::ModuleId;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 
-/// The memory of a region, provided by a machine.
+/// The memory of a region, provided by a machine, or by a program that
+/// [lends](crate::CellMachine::adopt) its own.
 ///
 /// # Safety
 ///
 /// While the value lives, `base` must point to `bytes` initialised bytes, aligned to 128 bytes,
-/// that every thread may read and write. Only the [`Block`] that owns the value may access them.
+/// that every thread may read and write. There must be no Rust reference to them. Besides the
+/// [`Block`] that owns the value, only machine code that the Rust compiler does not see may access
+/// them, such as that of a WebAssembly program whose memory they are. It may do so at any time, and
+/// it does not end reservations.
 pub unsafe trait Backing: Send + Sync {
     /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
     /// Returns the number of bytes.
     fn bytes(&self) -> usize;
+    /// Returns the order of the bytes of numbers, if the memory is a local store. The machine reads
+    /// the elements of DMA lists and words for mailboxes in this order.
+    fn byte_order(&self) -> ByteOrder {
+        ByteOrder::NATIVE
+    }
+}
+
+/// The order of the bytes of a number in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// The lowest byte first.
+    Little,
+    /// The highest byte first, as on a Cell.
+    Big,
+}
+
+impl ByteOrder {
+    /// The order of this computer.
+    pub const NATIVE: Self = match cfg!(target_endian = "big") {
+        true => Self::Big,
+        false => Self::Little,
+    };
+
+    /// Returns the number with these bytes in memory.
+    pub(crate) const fn number(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    /// Returns the bytes of a number in memory.
+    pub(crate) const fn bytes(self, number: u32) -> [u8; 4] {
+        match self {
+            Self::Little => number.to_le_bytes(),
+            Self::Big => number.to_be_bytes(),
+        }
+    }
 }
 
 /// The flag of one processor, which is true while the processor stores to a block.
@@ -73,6 +115,7 @@ pub struct Block {
     serial: u64,
     base: NonNull<u8>,
     bytes: usize,
+    byte_order: ByteOrder,
     home: ModuleId,
     /// The version of each line. Empty for a local store, which has no reservations.
     versions: Box<[AtomicU64]>,
@@ -112,6 +155,7 @@ impl Block {
             serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
             base: backing.base(),
             bytes: backing.bytes(),
+            byte_order: backing.byte_order(),
             home,
             versions: zeroed_versions(lines),
             watched: AtomicBool::new(false),
@@ -123,6 +167,12 @@ impl Block {
     /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Returns the order of the bytes of numbers.
+    #[inline]
+    pub(crate) fn byte_order(&self) -> ByteOrder {
+        self.byte_order
     }
 
     /// Returns the memory module of the block.

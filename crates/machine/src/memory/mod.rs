@@ -19,8 +19,10 @@
 mod block;
 mod space;
 
-pub use block::{Backing, Block, InFlight, ReservedLine};
+pub use block::{Backing, Block, ByteOrder, InFlight, ReservedLine};
 pub use space::{AddressSpace, Region, Translation};
+
+use std::io;
 
 use crate::id::ModuleId;
 use crate::sizes::in_words;
@@ -73,6 +75,23 @@ pub enum AllocateError {
 }
 
 crate::debug_by_display!(AllocateError);
+
+/// Returns memory that a caller has made for a local store of `bytes` bytes. Machines call this
+/// function.
+///
+/// # Errors
+///
+/// Returns an error if the memory has another size.
+pub fn of_size(memory: Box<dyn Backing>, bytes: usize) -> io::Result<Box<dyn Backing>> {
+    if memory.bytes() == bytes {
+        return Ok(memory);
+    }
+    let why = format!(
+        "the memory that was made for it has {} bytes",
+        memory.bytes()
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
 
 /// Lists memory modules: `memory modules 0 to 3` or, if the numbers have gaps, `memory modules 0, 2`.
 fn in_list(modules: &[ModuleId]) -> String {

@@ -2,12 +2,13 @@
 
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
-use crate::mailbox::{MailboxFull, Outbound};
+use crate::mailbox::{MailboxFull, MailboxStatus, Outbound};
 use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use crate::ppe::core::CellPpeCore;
 use crate::ppe::{CellMachine, Ppe};
 use crate::signal::{SignalMode, SignalRegister};
 use crate::spe::mfc::TryIssueError;
+use crate::time::Timebase;
 use crate::wake::wait_for_some;
 
 impl<M: CellMachine> Ppe<'_, '_, M> {
@@ -53,6 +54,23 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     pub fn read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> u32 {
         let why = format_args!("a word in the {} of {from}", mailbox.name());
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
+    }
+
+    /// Looks at the mailboxes of an SPE without taking a word. A loop that polls must also call
+    /// [`yield_now`](Self::yield_now).
+    ///
+    /// # Panics
+    ///
+    /// Panics if the machine has no SPE `spe`.
+    ///
+    /// Source: SPU Mailbox Status Register, CBEA s.8.6.3 (one load of the PPE).
+    pub fn mailbox_status(&self, spe: SpeId) -> MailboxStatus {
+        self.core().mailbox_status(spe)
+    }
+
+    /// Returns the tick rate of the time base and of the SPEs' decrementers.
+    pub fn timebase(&self) -> Timebase {
+        self.core().timebase()
     }
 
     /// Sends a signal without waiting. The register's [mode](Self::set_signal_mode) determines

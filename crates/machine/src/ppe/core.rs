@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
-use crate::mailbox::{MailboxFull, Outbound};
+use crate::mailbox::{MailboxFull, MailboxStatus, Outbound};
 use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use crate::program::Program;
 use crate::signal::{SignalMode, SignalRegister};
 use crate::spe::Spe;
 use crate::spe::cell::CellSpe;
 use crate::spe::mfc::{TryIssueError, issue_when_there_is_room};
-use crate::time::Cycles;
+use crate::time::{Cycles, Timebase};
 use crate::topology::Topology;
 use crate::wake::{Outside, Wake};
 
@@ -33,9 +33,9 @@ pub trait PpeCore: Wake {
     /// Starts a program on an SPE, after the programs that were started earlier on the same SPE.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// Lets the SPEs that share the PPE's CPU run once, if there are any. By default, reads the
-    /// time, for machines on which this lets others run.
-    fn let_others_run(&self) {
+    /// See [`Ppe::yield_now`](crate::Ppe::yield_now). By default, reads the time, for machines on
+    /// which this lets others run.
+    fn yield_now(&self) {
         self.now();
     }
 
@@ -57,6 +57,10 @@ pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     fn write_in_mbox(&self, to: SpeId, word: u32);
     /// Removes and returns the word of an outbound mailbox, if any.
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
+    /// See [`Ppe::mailbox_status`](crate::Ppe::mailbox_status).
+    fn mailbox_status(&self, spe: SpeId) -> MailboxStatus;
+    /// See [`Ppe::timebase`](crate::Ppe::timebase).
+    fn timebase(&self) -> Timebase;
     /// See [`CellSpe::send_signal`].
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
     /// Sets the effect of a new signal on an unread signal.

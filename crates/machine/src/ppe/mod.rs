@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Cancelled, RunError};
 use crate::id::{ModuleId, Processor, SpeId, ThreadId};
-use crate::memory::{AllocateError, Region};
+use crate::memory::{AllocateError, Backing, Region};
 use crate::mfc::EffectiveAddress;
 use crate::panic_payload::Payload;
 use crate::ppe::core::{CellPpeCore, PpeCore};
@@ -135,6 +135,25 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
         })
     }
 
+    /// Makes memory of the caller a part of main memory, for instance the memory of a WebAssembly
+    /// program, and returns it as a region. The machine chooses the effective address, which is a
+    /// multiple of 4 GiB, so that the low 32 bits of an address are an offset. The region does not
+    /// count against the size of the module.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AllocateError`] if the machine has no such module, or the memory has no bytes. On a
+    /// host, an effective address is an address of this process, so this method also returns
+    /// [`AllocateError::Refused`] if the memory does not begin at a multiple of 4 GiB.
+    fn adopt(&self, module: ModuleId, memory: Box<dyn Backing>) -> Result<Region, AllocateError>;
+
+    /// Returns the local store of an SPE as a region, for DMA by its effective address.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the machine has no SPE `spe`.
+    fn local_store(&self, spe: SpeId) -> &Region;
+
     /// Returns the fraction of a region's bytes in huge pages, from 0 to 1, or `None` if unknown.
     fn huge_page_share(&self, _: &Region) -> Option<f64> {
         None
@@ -196,6 +215,15 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// Advances simulated time by `cycles` cycles of the PPE's clock. A real machine does nothing.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
+    }
+
+    /// Lets the SPEs that share the PPE's CPU run once, if there are any.
+    ///
+    /// A loop that polls a mailbox, an ordinary atomic or memory must call this method. Otherwise
+    /// SPEs of the same CPU run only when the system stops the PPE, and on a simulated machine no
+    /// SPE runs.
+    pub fn yield_now(&self) {
+        self.core.yield_now();
     }
 
     /// Begins the window of the run: the time to which the counters of a simulated machine refer,

@@ -61,6 +61,13 @@ pub trait CellSpe: Spe {
     /// Returns [`MailboxFull`] if the PPE has not read the last word.
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
+    /// Returns the number of words for which an outbound mailbox has room, 0 or 1 (the counts of the
+    /// channels 28 and 30).
+    fn out_mbox_room(&self, mailbox: Outbound) -> usize;
+
+    /// Returns whether a signal register has unread bits (the counts of the channels 3 and 4).
+    fn has_signal(&self, register: SignalRegister) -> bool;
+
     /// Writes a word to the inbound mailbox of an SPE. To wait for room, use
     /// [`write_in_mbox_of`](Self::write_in_mbox_of). When the mailbox has room again, the machine
     /// wakes only threads that wait in that method.

@@ -74,6 +74,11 @@ impl Words {
         self.inbound.count.get()
     }
 
+    /// Returns the number of words for which the inbound mailbox has room.
+    pub fn inbound_room(&self) -> usize {
+        INBOUND_WORDS - self.inbound.count.get() - self.coming.get()
+    }
+
     pub fn has_outbound(&self, mailbox: Outbound) -> bool {
         self.outbound[mailbox.index()].get().is_some()
     }

@@ -206,6 +206,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
         HazardWatch::Off,
         &files,
         |topology| plan(arguments, topology).map(drop),
+        |builder| builder,
     )?;
     let plan = plan(arguments, machine.sim.topology())?;
     let header = Header::of(identity(&description, &flags), steps(&plan));

@@ -1,0 +1,210 @@
+//! Global variables: the bytes of their initial values are turned round.
+
+use std::collections::HashMap;
+
+use crate::text::{Rest, Type, names};
+
+/// Why a global variable is refused.
+pub(crate) enum Refusal {
+    Form,
+    /// It has the address of a label of C.
+    Label,
+}
+
+/// Returns the line of a global variable whose initial value has its bytes turned round.
+pub(crate) fn global(line: &str, types: &HashMap<&str, Type>) -> Result<String, Refusal> {
+    if line.contains(" blockaddress(") {
+        return Err(Refusal::Label);
+    }
+    translated(line, types).ok_or(Refusal::Form)
+}
+
+fn translated(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
+    // Lists for the linker, such as the constructors, do not lie in memory.
+    if line.starts_with("@llvm.") {
+        return Some(line.to_owned());
+    }
+    let (at, kind) = [" global ", " constant "]
+        .into_iter()
+        .filter_map(|kind| line.find(kind).map(|at| (at, kind)))
+        .min()?;
+    let mut rest = Rest(&line[at + kind.len()..]);
+    let head = &line[..at];
+    if head.contains(" external") || head.contains(" extern_weak") {
+        return Some(line.to_owned());
+    }
+    let mut data = Data {
+        types,
+        symbols: false,
+    };
+    let ty = rest.ty()?;
+    let value = data.value(&ty, &mut rest)?;
+    let ty = data.stored(&ty)?;
+    // A pointer in data is turned round only after linking, so its value must not be folded into code.
+    let kept = if data.symbols {
+        " externally_initialized"
+    } else {
+        ""
+    };
+    Some(format!("{head}{kept}{kind}{ty} {value}{}", rest.0))
+}
+
+/// What is known while an initial value is read.
+struct Data<'a> {
+    types: &'a HashMap<&'a str, Type>,
+    /// Whether the value has an address that only the linker knows.
+    symbols: bool,
+}
+
+impl Data<'_> {
+    /// Returns the type of the turned value: its numbers are integers.
+    fn stored(&self, ty: &Type) -> Option<Type> {
+        Some(match ty {
+            Type::Int(_) | Type::Ptr => ty.clone(),
+            Type::Float | Type::Double => ty.integer()?,
+            Type::Vector(count, lane) => Type::Vector(*count, Box::new(self.stored(lane)?)),
+            Type::Array(count, element) => Type::Array(*count, Box::new(self.stored(element)?)),
+            Type::Struct { packed, fields } => Type::Struct {
+                packed: *packed,
+                fields: fields
+                    .iter()
+                    .map(|field| self.stored(field))
+                    .collect::<Option<_>>()?,
+            },
+            Type::Named(name) => self.stored(self.types.get(name.as_str())?)?,
+            Type::Other(_) => return None,
+        })
+    }
+
+    /// Reads a value of the type `ty`, and returns its text with all bytes turned round.
+    fn value(&mut self, ty: &Type, rest: &mut Rest<'_>) -> Option<String> {
+        for same in ["zeroinitializer", "undef", "poison", "null"] {
+            if rest.eat_word(same) {
+                return Some(same.to_owned());
+            }
+        }
+        match ty {
+            Type::Named(name) => {
+                let ty = self.types.get(name.as_str())?.clone();
+                self.value(&ty, rest)
+            }
+            Type::Int(bits) => self.integer(*bits, rest),
+            Type::Float | Type::Double => {
+                let bits = ty.bits()?;
+                let value = float_bits(rest.operand(), bits)?;
+                Some(turned(value.into(), bits)?.to_string())
+            }
+            Type::Ptr => self.pointer(rest),
+            Type::Vector(_, lane) if rest.eat_word("splat") => {
+                rest.expect("(")?;
+                let value = self.element(lane, rest)?;
+                rest.expect(")")?;
+                Some(format!("splat ({value})"))
+            }
+            Type::Vector(_, lane) => self.list("<", ">", std::iter::repeat(&**lane), rest),
+            Type::Array(_, element) if rest.eat("c\"") => {
+                (**element == Type::Int(8)).then_some(())?;
+                let (text, after) = rest.0.split_once('"')?;
+                rest.0 = after;
+                Some(format!("c\"{text}\""))
+            }
+            Type::Array(_, element) => self.list("[", "]", std::iter::repeat(&**element), rest),
+            Type::Struct {
+                packed: true,
+                fields,
+            } => self.list("<{", "}>", fields.iter(), rest),
+            Type::Struct {
+                packed: false,
+                fields,
+            } => self.list("{", "}", fields.iter(), rest),
+            Type::Other(_) => None,
+        }
+    }
+
+    /// Reads `[i32 1, i32 2]` with other brackets.
+    fn list<'t>(
+        &mut self,
+        open: &str,
+        close: &str,
+        mut types: impl Iterator<Item = &'t Type>,
+        rest: &mut Rest<'_>,
+    ) -> Option<String> {
+        rest.expect(open)?;
+        let mut elements = Vec::new();
+        while !rest.eat(close) {
+            if !elements.is_empty() {
+                rest.expect(",")?;
+            }
+            elements.push(self.element(types.next()?, rest)?);
+        }
+        Some(format!("{open} {} {close}", elements.join(", ")))
+    }
+
+    /// Reads `i32 1`.
+    fn element(&mut self, ty: &Type, rest: &mut Rest<'_>) -> Option<String> {
+        (rest.ty()? == *ty).then_some(())?;
+        let value = self.value(ty, rest)?;
+        Some(format!("{} {value}", self.stored(ty)?))
+    }
+
+    fn integer(&mut self, bits: u32, rest: &mut Rest<'_>) -> Option<String> {
+        let text = rest.operand();
+        if let Ok(value) = text.parse::<i128>() {
+            return Some(turned(value.cast_unsigned(), bits)?.to_string());
+        }
+        // An address as a number, which the linker writes.
+        let address = text.starts_with("ptrtoint (") || text.starts_with("add (");
+        (address && bits == 32).then_some(())?;
+        self.symbol(text)
+    }
+
+    fn pointer(&mut self, rest: &mut Rest<'_>) -> Option<String> {
+        let text = rest.operand();
+        if let Some(number) = text.strip_prefix("inttoptr (i32 ") {
+            let number: i128 = number.strip_suffix(" to ptr)")?.parse().ok()?;
+            let turned = turned(number.cast_unsigned(), 32)?;
+            return Some(format!("inttoptr (i32 {turned} to ptr)"));
+        }
+        (text.starts_with('@') || text.starts_with("getelementptr ")).then_some(())?;
+        self.symbol(text)
+    }
+
+    /// Takes an expression with exactly one address.
+    fn symbol(&mut self, text: &str) -> Option<String> {
+        (names(text, '@').count() == 1).then_some(())?;
+        self.symbols = true;
+        Some(text.to_owned())
+    }
+}
+
+/// Returns the integer of `bits` bits, a multiple of 8, whose bytes stand the other way round.
+fn turned(value: u128, bits: u32) -> Option<u128> {
+    if bits == 0 || !bits.is_multiple_of(8) || bits > 128 {
+        return None;
+    }
+    Some((value << (128 - bits)).swap_bytes() & (u128::MAX >> (128 - bits)))
+}
+
+/// Returns the bits of a number as LLVM writes it: in decimal, or as the bits of a double.
+fn float_bits(text: &str, bits: u32) -> Option<u64> {
+    let double = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok()?,
+        // Rust also reads words, such as "nan", which LLVM does not write.
+        None if text.ends_with(|c: char| c.is_ascii_digit()) => text.parse::<f64>().ok()?.to_bits(),
+        None => return None,
+    };
+    if bits == 64 {
+        return Some(double);
+    }
+    let value = f64::from_bits(double);
+    if value.is_nan() {
+        // A conversion may change which NaN it is.
+        let sign = (double >> 63) << 31;
+        return Some(sign | 0x7f80_0000 | ((double >> 29) & 0x007f_ffff));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "LLVM writes a float as an equal double"
+    )]
+    Some(u64::from((value as f32).to_bits()))
+}

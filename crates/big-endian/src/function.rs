@@ -1,0 +1,614 @@
+//! The body of a function: what its instructions read from memory and write to it is turned round.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::emit::Output;
+use crate::text::{Rest, Type, name_at, names};
+
+/// Why an instruction is refused.
+pub(crate) enum Refusal {
+    Form,
+    Intrinsic(String),
+    Assembler(String),
+    Rounding,
+}
+
+/// Instructions that only compute or jump, whatever the order of bytes is.
+const NEUTRAL: &[&str] = &[
+    "add",
+    "alloca",
+    "and",
+    "ashr",
+    "br",
+    "extractelement",
+    "extractvalue",
+    "fadd",
+    "fcmp",
+    "fdiv",
+    "fmul",
+    "fneg",
+    "fpext",
+    "fptosi",
+    "fptoui",
+    "fptrunc",
+    "freeze",
+    "frem",
+    "fsub",
+    "getelementptr",
+    "icmp",
+    "indirectbr",
+    "insertelement",
+    "insertvalue",
+    "inttoptr",
+    "lshr",
+    "mul",
+    "or",
+    "phi",
+    "ptrtoint",
+    "ret",
+    "sdiv",
+    "select",
+    "sext",
+    "shl",
+    "shufflevector",
+    "sitofp",
+    "srem",
+    "sub",
+    "switch",
+    "trunc",
+    "udiv",
+    "uitofp",
+    "unreachable",
+    "urem",
+    "xor",
+    "zext",
+];
+
+/// Intrinsic functions that take pointers and touch no value wider than a byte.
+const BYTEWISE: &[&str] = &[
+    "annotation",
+    "assume",
+    "frameaddress",
+    "invariant",
+    "is.constant",
+    "launder",
+    "lifetime",
+    "memcpy",
+    "memmove",
+    "memset",
+    "objectsize",
+    "prefetch",
+    "ptrmask",
+    "returnaddress",
+    "stackrestore",
+    "stacksave",
+    "strip",
+    "threadlocal",
+    "va_copy",
+    "va_end",
+];
+
+/// Instructions of the PowerPC that only order its memory, or do nothing.
+const BARRIERS: &[&str] = &["eieio", "isync", "lwsync", "nop", "sync"];
+
+/// Metadata that says something about the value of a load, which is not the value that is read now.
+const OF_VALUE: &[&str] = &[
+    "!align ",
+    "!dereferenceable ",
+    "!dereferenceable_or_null ",
+    "!nofpclass ",
+    "!nonnull ",
+    "!noundef ",
+    "!range ",
+];
+
+/// The local variables of a function that the code generator can keep in registers.
+///
+/// They are numbers, pointers and vectors that are only read and written whole, so nobody can see
+/// the order of their bytes.
+pub(crate) fn private_variables<'a>(body: &[&'a str]) -> HashSet<&'a str> {
+    let mut private = HashMap::new();
+    for line in body {
+        if let Some((name, ty)) = variable(line) {
+            private.insert(name, ty);
+        }
+    }
+    for line in body {
+        let whole = variable(line)
+            .map(|(name, _)| name)
+            .or_else(|| whole_access(line, &private))
+            .or_else(|| lifetime(line));
+        if line.trim_start().starts_with("#dbg_") {
+            continue;
+        }
+        for (_, name) in names(line, '%') {
+            if whole != Some(name) {
+                private.remove(name);
+            }
+        }
+    }
+    private.into_keys().collect()
+}
+
+/// Returns the name and type of the variable that a line makes.
+fn variable(line: &str) -> Option<(&str, Type)> {
+    let mut rest = Rest(line);
+    let name = rest.name()?;
+    rest.expect("=")?;
+    rest.eat_word("alloca").then_some(())?;
+    let ty = rest.ty()?;
+    ty.integer()?;
+    rest.expect(", align")?;
+    Some((name, ty))
+}
+
+/// Returns the variable that a line reads or writes whole, if its name stands nowhere else in it.
+fn whole_access<'a>(line: &'a str, variables: &HashMap<&str, Type>) -> Option<&'a str> {
+    let mut rest = Rest(line);
+    let loads = rest.name().is_some();
+    if loads {
+        rest.expect("=")?;
+    }
+    rest.eat_word(if loads { "load" } else { "store" })
+        .then_some(())?;
+    rest.eat_word("volatile");
+    let ty = rest.ty()?;
+    if !loads {
+        rest.operand();
+    }
+    rest.expect(", ptr ")?;
+    let name = rest.name()?;
+    let once = names(line, '%').filter(|(_, other)| *other == name).count() == 1;
+    (once && variables.get(name) == Some(&ty)).then_some(name)
+}
+
+/// Returns the variable whose life a line begins or ends.
+fn lifetime(line: &str) -> Option<&str> {
+    let at = line.find("call void @llvm.lifetime.")?;
+    names(&line[at..], '%').next().map(|(_, name)| name)
+}
+
+/// The translation of one function.
+pub(crate) struct Function<'a> {
+    pub(crate) types: &'a HashMap<&'a str, Type>,
+    pub(crate) private: HashSet<&'a str>,
+}
+
+impl Function<'_> {
+    /// Writes one instruction.
+    pub(crate) fn instruction(&self, line: &str, out: &mut Output) -> Result<(), Refusal> {
+        let mut rest = Rest(line);
+        let result = rest.name();
+        if result.is_some() {
+            rest.expect("=").ok_or(Refusal::Form)?;
+        }
+        // The optimiser has no casts between vectors as constants, and so cannot hide one here.
+        if line.contains(" bitcast (") {
+            return Err(Refusal::Form);
+        }
+        let done = match (rest.word(), result) {
+            ("load", Some(result)) => self.load(line, result, rest, out),
+            ("store", None) => self.store(line, rest, out),
+            ("bitcast", Some(result)) => bitcast(line, result, rest, out),
+            ("atomicrmw", Some(result)) => atomic_operation(result, rest, out),
+            ("cmpxchg", Some(result)) => compare_and_swap(result, rest, out),
+            ("fence", None) => {
+                barrier(out);
+                Some(())
+            }
+            ("tail" | "musttail" | "notail" | "call", _) => return call(line, out),
+            (word, _) if NEUTRAL.contains(&word) => {
+                out.line(line);
+                Some(())
+            }
+            _ => None,
+        };
+        done.ok_or(Refusal::Form)
+    }
+
+    /// Returns the type behind a name.
+    fn known(&self, ty: Type) -> Option<Type> {
+        match ty {
+            Type::Named(name) => self.types.get(name.as_str()).cloned(),
+            other => Some(other),
+        }
+    }
+
+    fn load(&self, line: &str, result: &str, mut rest: Rest<'_>, out: &mut Output) -> Option<()> {
+        let access = Access::read(&mut rest)?;
+        let ty = self.known(rest.ty()?)?;
+        rest.expect(",")?;
+        let place = Place::read(rest.operands(), access.atomic)?;
+        if self.private.contains(place.variable()) || (whole_bytes(&ty) && !access.atomic) {
+            out.line(line);
+            return Some(());
+        }
+        if let Type::Struct { .. } | Type::Array(..) = ty {
+            let mut value = "poison".to_owned();
+            for (path, leaf) in self.leaves(&ty)? {
+                let place = place.part(&ty, &path, out);
+                let raw = place.load(access, &leaf.integer()?, out);
+                let part = out.restored(&leaf, &raw)?;
+                value = out.value(format!(
+                    "insertvalue {ty} {value}, {leaf} {part}, {}",
+                    path_text(&path)
+                ));
+            }
+            out.name_last(&value, result);
+            return Some(());
+        }
+        let raw = place.load(access, &ty.integer()?, out);
+        let value = out.restored(&ty, &raw)?;
+        out.name_last(&value, result);
+        Some(())
+    }
+
+    fn store(&self, line: &str, mut rest: Rest<'_>, out: &mut Output) -> Option<()> {
+        let access = Access::read(&mut rest)?;
+        let ty = self.known(rest.ty()?)?;
+        let value = rest.operand();
+        rest.expect(",")?;
+        let place = Place::read(rest.operands(), access.atomic)?;
+        if self.private.contains(place.variable()) || (whole_bytes(&ty) && !access.atomic) {
+            out.line(line);
+            return Some(());
+        }
+        if let Type::Struct { .. } | Type::Array(..) = ty {
+            for (path, leaf) in self.leaves(&ty)? {
+                let part = out.value(format!("extractvalue {ty} {value}, {}", path_text(&path)));
+                let place = place.part(&ty, &path, out);
+                let (integer, swapped) = out.swapped(&leaf, &part)?;
+                place.store(access, &integer, &swapped, out);
+            }
+            return Some(());
+        }
+        let (integer, swapped) = out.swapped(&ty, value)?;
+        place.store(access, &integer, &swapped, out);
+        Some(())
+    }
+
+    /// Returns every number, pointer and vector of an array or structure, and where it is.
+    fn leaves(&self, ty: &Type) -> Option<Vec<(Vec<u64>, Type)>> {
+        let parts: Vec<Type> = match self.known(ty.clone())? {
+            Type::Struct { fields, .. } => fields,
+            Type::Array(count, element) => vec![*element; usize::try_from(count).ok()?],
+            leaf => return leaf.integer().is_some().then(|| vec![(Vec::new(), leaf)]),
+        };
+        let mut leaves = Vec::new();
+        for (at, part) in (0..).zip(parts) {
+            for (path, leaf) in self.leaves(&part)? {
+                leaves.push(([vec![at], path].concat(), leaf));
+            }
+        }
+        Some(leaves)
+    }
+}
+
+/// Whether a value has only whole bytes, whose order nothing can change.
+fn whole_bytes(ty: &Type) -> bool {
+    ty.lanes().1.bits() == Some(8)
+}
+
+fn path_text(path: &[u64]) -> String {
+    let path: Vec<String> = path.iter().map(u64::to_string).collect();
+    path.join(", ")
+}
+
+/// How memory is read or written.
+#[derive(Clone, Copy)]
+struct Access {
+    atomic: bool,
+    volatile: bool,
+}
+
+impl Access {
+    fn read(rest: &mut Rest<'_>) -> Option<Self> {
+        let atomic = rest.eat_word("atomic");
+        // What is atomic must happen where the program says, like what is volatile.
+        let volatile = rest.eat_word("volatile") || atomic;
+        Some(Self { atomic, volatile })
+    }
+
+    fn text(self) -> &'static str {
+        if self.volatile { "volatile " } else { "" }
+    }
+}
+
+/// Where a value lies in memory, and what is known about it.
+struct Place {
+    /// `ptr %x`.
+    pointer: String,
+    /// `, align 4, !dbg !3`.
+    tail: String,
+}
+
+impl Place {
+    /// Reads `ptr %x, align 4, !dbg !3`; before the first comma an atomic access has its order.
+    fn read(operands: Vec<&str>, atomic: bool) -> Option<Self> {
+        let (pointer, tail) = operands.split_first()?;
+        let pointer = if atomic { ordered(pointer)? } else { pointer };
+        (pointer.starts_with("ptr ") && !pointer.contains("addrspace")).then_some(())?;
+        let tail = tail
+            .iter()
+            .filter(|part| !OF_VALUE.iter().any(|name| part.starts_with(name)));
+        Some(Self {
+            pointer: pointer.to_owned(),
+            tail: tail.map(|part| format!(", {part}")).collect(),
+        })
+    }
+
+    /// Returns the name of the pointer.
+    fn variable(&self) -> &str {
+        &self.pointer["ptr ".len()..]
+    }
+
+    /// Returns the place of a part of an array or structure.
+    fn part(&self, ty: &Type, path: &[u64], out: &mut Output) -> Self {
+        let path: String = path.iter().map(|at| format!(", i32 {at}")).collect();
+        let pointer = out.value(format!("getelementptr {ty}, {}, i32 0{path}", self.pointer));
+        Self {
+            pointer: format!("ptr {pointer}"),
+            tail: ", align 1".to_owned(),
+        }
+    }
+
+    fn load(&self, access: Access, ty: &Type, out: &mut Output) -> String {
+        out.value(format!(
+            "load {}{ty}, {}{}",
+            access.text(),
+            self.pointer,
+            self.tail
+        ))
+    }
+
+    fn store(&self, access: Access, ty: &Type, value: &str, out: &mut Output) {
+        let Self { pointer, tail } = self;
+        out.line(format!(
+            "  store {}{ty} {value}, {pointer}{tail}",
+            access.text()
+        ));
+    }
+}
+
+/// Returns what stands before the order of an atomic access.
+fn ordered(text: &str) -> Option<&str> {
+    let (text, order) = text.rsplit_once(' ')?;
+    let orders = [
+        "unordered",
+        "monotonic",
+        "acquire",
+        "release",
+        "acq_rel",
+        "seq_cst",
+    ];
+    orders.contains(&order).then_some(())?;
+    Some(match text.find(" syncscope(") {
+        Some(at) => &text[..at],
+        None => text,
+    })
+}
+
+/// Writes that memory is not to be read before this line and kept.
+fn barrier(out: &mut Output) {
+    out.line("  call void asm sideeffect \"\", \"~{memory}\"()");
+}
+
+/// Threads of one side take turns, so reading, computing and writing is not interrupted.
+fn atomic_operation(result: &str, mut rest: Rest<'_>, out: &mut Output) -> Option<()> {
+    rest.eat_word("volatile");
+    let operation = rest.word();
+    let pointer = rest.operand();
+    rest.expect(",")?;
+    let ty = rest.ty()?;
+    let mut operands = rest.operands();
+    let value = ordered(operands.first()?)?;
+    operands[0] = pointer;
+    let place = Place::read(operands, false)?;
+    let access = Access {
+        atomic: true,
+        volatile: true,
+    };
+    let raw = place.load(access, &ty.integer()?, out);
+    // The name stands for the value before, so the line that makes it must not be the load itself.
+    let read = out.restored(&ty, &raw)?;
+    out.name_last(&read, result);
+    let read = result;
+    let new = match operation {
+        "xchg" => value.to_owned(),
+        "add" | "sub" | "and" | "or" | "xor" | "fadd" | "fsub" => {
+            out.value(format!("{operation} {ty} {read}, {value}"))
+        }
+        "nand" => {
+            let both = out.value(format!("and {ty} {read}, {value}"));
+            out.value(format!("xor {ty} {both}, -1"))
+        }
+        "max" | "min" | "umax" | "umin" => {
+            let order = match operation {
+                "max" => "sgt",
+                "min" => "slt",
+                "umax" => "ugt",
+                _ => "ult",
+            };
+            let wins = out.value(format!("icmp {order} {ty} {read}, {value}"));
+            out.value(format!("select i1 {wins}, {ty} {read}, {ty} {value}"))
+        }
+        _ => return None,
+    };
+    let (integer, swapped) = out.swapped(&ty, &new)?;
+    place.store(access, &integer, &swapped, out);
+    Some(())
+}
+
+/// As an atomic operation, and what was there is written again if it is not the value awaited.
+fn compare_and_swap(result: &str, mut rest: Rest<'_>, out: &mut Output) -> Option<()> {
+    rest.eat_word("weak");
+    rest.eat_word("volatile");
+    let pointer = rest.operand();
+    rest.expect(",")?;
+    let ty = rest.ty()?;
+    let expected = rest.operand();
+    rest.expect(",")?;
+    (rest.ty()? == ty).then_some(())?;
+    let mut operands = rest.operands();
+    let new = ordered(ordered(operands.first()?)?)?;
+    operands[0] = pointer;
+    let place = Place::read(operands, false)?;
+    let access = Access {
+        atomic: true,
+        volatile: true,
+    };
+    let raw = place.load(access, &ty.integer()?, out);
+    let read = out.restored(&ty, &raw)?;
+    let equal = out.value(format!("icmp eq {ty} {read}, {expected}"));
+    let next = out.value(format!("select i1 {equal}, {ty} {new}, {ty} {read}"));
+    let (integer, swapped) = out.swapped(&ty, &next)?;
+    place.store(access, &integer, &swapped, out);
+    let half = out.value(format!("insertvalue {{ {ty}, i1 }} poison, {ty} {read}, 0"));
+    out.line(format!(
+        "  {result} = insertvalue {{ {ty}, i1 }} {half}, i1 {equal}, 1"
+    ));
+    Some(())
+}
+
+/// The same bytes of memory as values of another width.
+fn bitcast(line: &str, result: &str, mut rest: Rest<'_>, out: &mut Output) -> Option<()> {
+    let from = rest.ty()?;
+    let (value, to) = rest.operand().rsplit_once(" to ")?;
+    let to = Rest(to).ty()?;
+    let (before, after) = (from.lanes().1.bits()?, to.lanes().1.bits()?);
+    if before == after {
+        out.line(line);
+        return Some(());
+    }
+    (before % 8 == 0 && after % 8 == 0).then_some(())?;
+    let (integer, bytes) = out.swapped(&from, value)?;
+    let raw = out.value(format!("bitcast {integer} {bytes} to {}", to.integer()?));
+    let value = out.restored(&to, &raw)?;
+    out.name_last(&value, result);
+    Some(())
+}
+
+fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
+    let unquoted = line.split('"').next().unwrap_or(line);
+    if unquoted.contains(" asm ") {
+        return assembler(line, out);
+    }
+    let (at, callee) = names(line, '@')
+        .chain(names(line, '%'))
+        .filter(|(at, name)| line[at + name.len()..].starts_with('('))
+        .min_by_key(|(at, _)| *at)
+        .ok_or(Refusal::Form)?;
+    let head = line[..at].trim_end();
+    let mut rest = Rest(&line[at + callee.len() + 1..]);
+    let arguments = rest.operands();
+    rest.expect(")").ok_or(Refusal::Form)?;
+    if let Some(intrinsic) = callee.strip_prefix("@llvm.") {
+        return intrinsic_call(line, intrinsic, &arguments, out);
+    }
+    if !head.ends_with("...)") {
+        out.line(line);
+        return Ok(());
+    }
+    let fixed = head.rfind('(').ok_or(Refusal::Form)?;
+    // One of the types is the `...`.
+    let fixed = Rest(&head[fixed + 1..]).operands().len() - 1;
+    let mut passed = Vec::new();
+    for (at, argument) in arguments.iter().enumerate() {
+        passed.push(if at < fixed || argument.contains(" byval(") {
+            (*argument).to_owned()
+        } else {
+            variadic(argument, out).ok_or(Refusal::Form)?
+        });
+    }
+    // The optimiser must not take the turned arguments of printf for their values.
+    out.line(format!(
+        "{head} {callee}({}) nobuiltin{}",
+        passed.join(", "),
+        rest.0
+    ));
+    Ok(())
+}
+
+/// An argument after the named ones lies in memory.
+fn variadic(argument: &str, out: &mut Output) -> Option<String> {
+    let mut rest = Rest(argument);
+    let ty = rest.ty()?;
+    let value = argument_value(rest)?;
+    let (integer, value) = out.swapped(&ty, value)?;
+    Some(format!("{integer} {value}"))
+}
+
+/// Returns what an argument is, without its attributes.
+fn argument_value(mut rest: Rest<'_>) -> Option<&str> {
+    loop {
+        let mut ahead = rest;
+        match ahead.word() {
+            "noundef" | "nonnull" | "signext" | "zeroext" | "noalias" | "nocapture" => {}
+            "readonly" | "readnone" | "writeonly" | "returned" => {}
+            "align" => {
+                ahead.word();
+            }
+            "captures" | "dereferenceable" | "dereferenceable_or_null" | "nofpclass" | "range" => {
+                ahead.expect("(")?;
+                ahead.operands();
+                ahead.expect(")")?;
+            }
+            _ => {
+                let value = rest.operand();
+                return (!value.is_empty()).then_some(value);
+            }
+        }
+        rest = ahead;
+    }
+}
+
+fn intrinsic_call(
+    line: &str,
+    name: &str,
+    arguments: &[&str],
+    out: &mut Output,
+) -> Result<(), Refusal> {
+    if name.starts_with("ppc.") {
+        return Err(Refusal::Intrinsic(format!("llvm.{name}")));
+    }
+    if name.starts_with("experimental.constrained.") {
+        return Err(Refusal::Rounding);
+    }
+    out.line(line);
+    let pointers = arguments.iter().any(|argument| argument.starts_with("ptr"));
+    if name.starts_with("va_start") {
+        // The code generator writes the address in the order of WebAssembly.
+        let list = arguments
+            .first()
+            .and_then(|argument| argument.split(' ').next_back());
+        let list = list
+            .filter(|list| name_at(list).is_some())
+            .ok_or(Refusal::Form)?;
+        let raw = out.value(format!("load ptr, ptr {list}, align 4"));
+        let (_, swapped) = out.swapped(&Type::Ptr, &raw).ok_or(Refusal::Form)?;
+        out.line(format!("  store i32 {swapped}, ptr {list}, align 4"));
+    } else if pointers && !BYTEWISE.iter().any(|known| name.starts_with(known)) {
+        return Err(Refusal::Form);
+    }
+    Ok(())
+}
+
+/// Inline assembler is an empty barrier or a barrier of the PowerPC, or it is refused.
+fn assembler(line: &str, out: &mut Output) -> Result<(), Refusal> {
+    let mut parts = line.splitn(5, '"');
+    let (Some(head), Some(template), Some(_), Some(constraints), Some(tail)) = (
+        parts.next(),
+        parts.next(),
+        parts.next(),
+        parts.next(),
+        parts.next(),
+    ) else {
+        return Err(Refusal::Form);
+    };
+    let orders = BARRIERS.contains(&template.trim()) && tail.starts_with("()");
+    if (template.is_empty() && !constraints.contains('*')) || orders {
+        out.line(format!("{head}\"\", \"{constraints}\"{tail}"));
+        return Ok(());
+    }
+    Err(Refusal::Assembler(template.to_owned()))
+}

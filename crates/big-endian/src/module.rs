@@ -1,0 +1,331 @@
+//! A whole module of IR, line by line.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::data;
+use crate::emit::Output;
+use crate::function::{self, Function, private_variables};
+use crate::text::{Rest, Type, names};
+
+/// The memory of wasm32 as its code generator describes it.
+const LAYOUT: &str = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20";
+
+/// What the code generator may use: all of it is in WebAssembly 2, and clang 19 knows the names.
+const FEATURES: &str = "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128";
+
+/// The modules whose functions a program imports by assembler names such as `spu.rdch`.
+const IMPORTED: &[&str] = &["ppu.", "spu.", "wasi_snapshot_preview1."];
+
+/// The name with which wasi-libc declares functions of WASI.
+const LIBC_IMPORTED: &str = "__imported_wasi_snapshot_preview1_";
+
+/// Why IR cannot be rewritten.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RewriteError {
+    /// A line has a form that is not known, so its bytes might lie in the wrong order.
+    #[error(
+        "line {line} of the program's IR has a form that `cellworks cc` does not know ({text}); \
+         please report it"
+    )]
+    Form {
+        /// The number of the line, from 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
+    /// A function uses an instruction of the PowerPC that WebAssembly does not have.
+    #[error(
+        "function `{function}` uses `{intrinsic}`, an instruction of the PowerPC that cannot be \
+         translated; whole vectors are compared with spu_cmpeq or spu_cmpgt, not with == or >"
+    )]
+    Intrinsic {
+        /// The function.
+        function: String,
+        /// The name of the instruction in LLVM.
+        intrinsic: String,
+    },
+    /// A function has inline assembler.
+    #[error(
+        "function `{function}` has inline assembler ({text:?}), which cannot be translated; only an \
+         empty one, as a barrier, can"
+    )]
+    Assembler {
+        /// The function.
+        function: String,
+        /// The text of the assembler.
+        text: String,
+    },
+    /// A function says that it changes how numbers are rounded.
+    #[error(
+        "function `{function}` changes how numbers are rounded (by `#pragma STDC FENV_ACCESS` or \
+         -frounding-math), and WebAssembly always rounds to the nearest; remove the pragma or flag"
+    )]
+    Rounding {
+        /// The function.
+        function: String,
+    },
+    /// The initial value of a variable has the address of a label.
+    #[error(
+        "variable `{variable}` is initialised with the address of a label, which has no place in \
+         memory; use `switch` instead"
+    )]
+    Label {
+        /// The variable.
+        variable: String,
+    },
+}
+
+/// Rewrites the IR of a module for wasm32 with big-endian memory.
+///
+/// `ir` is the text that clang's front end for a big-endian processor of 32 bits writes before any
+/// optimisation (`-O2 -Xclang -disable-llvm-passes -emit-llvm -S`). In the result
+///
+/// - every number, pointer and vector is turned round when it is read or written, but not what is
+///   only ever a local variable, read and written whole;
+/// - the initial values of variables are turned round; addresses in them only by
+///   [`swap_pointers`](crate::swap_pointers);
+/// - arguments after the named ones lie in memory in the big-endian order, but the address of a
+///   structure among them keeps the order of WebAssembly;
+/// - atomic operations are read, compute, write: they are right while the threads of the program
+///   take turns, and not if another processor writes the same word at the same time;
+/// - `main` is `__cell_main`, and functions with names like `spu.rdch` are imports.
+///
+/// # Errors
+///
+/// Something in the module cannot be translated, or has a form that is not known.
+///
+/// # Examples
+///
+/// ```
+/// let ir = "define i32 @first(ptr %p) {\n  %1 = load i32, ptr %p, align 4\n  ret i32 %1\n}\n";
+/// let big = cellworks_big_endian::rewrite(ir)?;
+/// assert!(big.contains("%1 = call i32 @llvm.bswap.i32(i32 "));
+/// # Ok::<(), cellworks_big_endian::RewriteError>(())
+/// ```
+pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
+    let lines: Vec<&str> = ir.lines().collect();
+    let types = named_types(&lines);
+    let mut out = Output::default();
+    let mut function: Option<(&str, Function<'_>)> = None;
+    // The variable of `main` whose value it returns.
+    let mut result = None;
+    for (at, &line) in lines.iter().enumerate() {
+        let form = || RewriteError::Form {
+            line: at + 1,
+            text: line.trim().to_owned(),
+        };
+        if let Some(variable) = result.take_if(|variable| line.trim_start().starts_with(*variable))
+        {
+            // The end of `main` without a `return` returns 0, whatever the parameters of `main` are.
+            out.line(line);
+            out.line(format!("  store i32 0, ptr {variable}, align 4"));
+        } else if line == "}" {
+            function = None;
+            out.line(line);
+        } else if let Some((name, function)) = &function {
+            body(function, line, &mut out).map_err(|refusal| {
+                let name = (*name).to_owned();
+                match refusal {
+                    function::Refusal::Form => form(),
+                    function::Refusal::Rounding => RewriteError::Rounding { function: name },
+                    function::Refusal::Intrinsic(intrinsic) => RewriteError::Intrinsic {
+                        function: name,
+                        intrinsic,
+                    },
+                    function::Refusal::Assembler(text) => RewriteError::Assembler {
+                        function: name,
+                        text,
+                    },
+                }
+            })?;
+        } else if line.starts_with("define ") {
+            let end = lines[at..]
+                .iter()
+                .position(|line| *line == "}")
+                .ok_or_else(form)?;
+            let private = private_variables(&lines[at + 1..at + end]);
+            let (_, name) = names(line, '@').next().ok_or_else(form)?;
+            function = Some((
+                &name[1..],
+                Function {
+                    types: &types,
+                    private,
+                },
+            ));
+            out.line(without_inreg(line));
+            if is_main(name) {
+                result = result_of(&lines[at + 1..at + end]);
+            }
+        } else if line.starts_with('@') {
+            let global = if line.contains(" alias ") {
+                line.to_owned()
+            } else {
+                data::global(line, &types).map_err(|refusal| match refusal {
+                    data::Refusal::Form => form(),
+                    data::Refusal::Label => RewriteError::Label {
+                        variable: Rest(line).name().unwrap_or("@")[1..].to_owned(),
+                    },
+                })?
+            };
+            out.line(global);
+        } else {
+            out.line(outside(line).ok_or_else(form)?);
+        }
+    }
+    Ok(finished(out))
+}
+
+/// Returns the structures that have names.
+fn named_types<'a>(lines: &[&'a str]) -> HashMap<&'a str, Type> {
+    let mut types = HashMap::new();
+    for line in lines.iter().filter(|line| line.starts_with('%')) {
+        let mut rest = Rest(line);
+        if let Some(name) = rest.name()
+            && rest.eat("= type")
+            && let Some(ty) = rest.ty()
+        {
+            types.insert(name, ty);
+        }
+    }
+    types
+}
+
+/// Writes a line of a function: an instruction, a label, or part of an instruction of several lines.
+fn body(function: &Function<'_>, line: &str, out: &mut Output) -> Result<(), function::Refusal> {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    // The cases of a switch are indented more deeply, and end with a bracket.
+    let cases = text.starts_with(']') || (indent > 2 && text.starts_with('i'));
+    let label = indent == 0 && text.contains(':');
+    if text.is_empty() || text.starts_with(';') || text.starts_with("#dbg_") || cases || label {
+        out.line(line);
+        return Ok(());
+    }
+    function.instruction(&without_inreg(line), out)
+}
+
+/// Returns a line between the functions and variables as it is in the result.
+fn outside(line: &str) -> Option<String> {
+    if line.starts_with("target datalayout = ") {
+        return Some(format!("target datalayout = \"{LAYOUT}\""));
+    }
+    if line.starts_with("target triple = ") {
+        return Some("target triple = \"wasm32-unknown-wasip1\"".to_owned());
+    }
+    if line.starts_with("attributes #") {
+        return attributes(line);
+    }
+    if line.starts_with("declare ") {
+        return declaration(&without_inreg(line));
+    }
+    let known = ["source_filename = ", "%", "$", "!", ";"];
+    (line.is_empty() || known.iter().any(|start| line.starts_with(start))).then(|| line.to_owned())
+}
+
+/// Returns a group of attributes for a function of wasm32.
+fn attributes(line: &str) -> Option<String> {
+    let (head, list) = line.split_once('{')?;
+    let list = list.trim_end().strip_suffix('}')?;
+    let mut kept = String::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        // A word ends at a space outside quotes.
+        let mut quoted = false;
+        let end = rest
+            .find(|c| {
+                quoted ^= c == '"';
+                c == ' ' && !quoted
+            })
+            .unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        rest = after.trim_start();
+        let of_target = ["\"target-cpu\"", "\"tune-cpu\"", "\"target-features\""];
+        if !word.is_empty() && !of_target.iter().any(|name| word.starts_with(name)) {
+            kept.push_str(word);
+            kept.push(' ');
+        }
+    }
+    Some(format!(
+        "{head}{{ {kept}\"target-features\"=\"{FEATURES}\" }}"
+    ))
+}
+
+/// Returns a declaration; a function of the machine or of WASI gets the module of its import.
+fn declaration(line: &str) -> Option<String> {
+    let (at, name) = names(line, '@').next()?;
+    let name = name[1..].trim_matches('"');
+    let (module, function) = match name.strip_prefix(LIBC_IMPORTED) {
+        Some(function) => ("wasi_snapshot_preview1", function),
+        None if IMPORTED.iter().any(|module| name.starts_with(module)) => name.split_once('.')?,
+        // A function that C declares without its parameters.
+        None if line[at..].contains("(...)") => {
+            return Some(format!("{line} \"no-prototype\""));
+        }
+        None => return Some(line.to_owned()),
+    };
+    Some(format!(
+        "{line} \"wasm-import-module\"=\"{module}\" \"wasm-import-name\"=\"{function}\""
+    ))
+}
+
+/// Returns a line without the request to pass an argument in a register.
+fn without_inreg(line: &str) -> String {
+    line.replace(" inreg ", " ")
+}
+
+/// Returns the text with the declarations that it needs and the right name of `main`.
+fn finished(out: Output) -> String {
+    let mut text = String::with_capacity(out.text.len());
+    let mut declared = HashSet::new();
+    for line in out.text.lines() {
+        if line.starts_with("declare ")
+            && let Some((_, name)) = names(line, '@').next()
+        {
+            declared.insert(name.to_owned());
+        }
+        text.push_str(&renamed_main(line));
+        text.push('\n');
+    }
+    for line in &out.declarations {
+        if names(line, '@').all(|(_, name)| !declared.contains(name)) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Whether a function is `main`.
+///
+/// The compiler takes any parameters of it only if its name is `__cell_main`, which C++ writes with them.
+fn is_main(name: &str) -> bool {
+    matches!(name, "@main" | "@__cell_main") || name.starts_with("@_Z11__cell_main")
+}
+
+/// Returns the first local variable if its value is what the function returns.
+fn result_of<'a>(body: &[&'a str]) -> Option<&'a str> {
+    let [first, .., load, end] = body else {
+        return None;
+    };
+    let (variable, _) = first.trim_start().split_once(" = alloca i32,")?;
+    let (value, place) = load.trim_start().split_once(" = load i32, ptr ")?;
+    let returned = Rest(end).eat(&format!("ret i32 {value}"));
+    (returned && Rest(place).name() == Some(variable)).then_some(variable)
+}
+
+/// Returns a line in which the function `main` is called `__cell_main`.
+fn renamed_main(line: &str) -> String {
+    if line.starts_with(['!', ';']) || !line.contains("main") {
+        return line.to_owned();
+    }
+    let mut renamed = String::with_capacity(line.len());
+    let mut from = 0;
+    for (at, name) in names(line, '@').filter(|(_, name)| is_main(name)) {
+        renamed.push_str(&line[from..at]);
+        renamed.push_str("@__cell_main");
+        from = at + name.len();
+    }
+    renamed.push_str(&line[from..]);
+    renamed
+}

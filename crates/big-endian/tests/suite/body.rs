@@ -1,0 +1,410 @@
+//! Instructions.
+
+use crate::{body, refusal};
+
+#[test]
+fn a_number_is_turned_round_when_it_is_read_and_written() {
+    for (ty, bits) in [("i16", 16), ("i32", 32), ("i64", 64)] {
+        assert_eq!(
+            body(&[
+                &format!("%1 = load {ty}, ptr %p, align 2, !tbaa !3"),
+                &format!("store volatile {ty} %1, ptr %q, align 2"),
+            ]),
+            [
+                format!("%cellworks.0 = load {ty}, ptr %p, align 2, !tbaa !3"),
+                format!("%1 = call {ty} @llvm.bswap.i{bits}({ty} %cellworks.0)"),
+                format!("%cellworks.2 = call {ty} @llvm.bswap.i{bits}({ty} %1)"),
+                format!("store volatile {ty} %cellworks.2, ptr %q, align 2"),
+            ]
+        );
+    }
+}
+
+#[test]
+fn numbers_with_a_point_and_pointers_are_integers_in_memory() {
+    assert_eq!(
+        body(&[
+            "%1 = load double, ptr %p, align 8",
+            "store float 1.5, ptr %q, align 4"
+        ]),
+        [
+            "%cellworks.0 = load i64, ptr %p, align 8",
+            "%cellworks.1 = call i64 @llvm.bswap.i64(i64 %cellworks.0)",
+            "%1 = bitcast i64 %cellworks.1 to double",
+            "%cellworks.3 = bitcast float 1.5 to i32",
+            "%cellworks.4 = call i32 @llvm.bswap.i32(i32 %cellworks.3)",
+            "store i32 %cellworks.4, ptr %q, align 4",
+        ]
+    );
+    assert_eq!(
+        body(&[
+            "%1 = load ptr, ptr @a, align 4",
+            "store ptr @f, ptr getelementptr (i8, ptr @a, i32 4)"
+        ]),
+        [
+            "%cellworks.0 = load i32, ptr @a, align 4",
+            "%cellworks.1 = call i32 @llvm.bswap.i32(i32 %cellworks.0)",
+            "%1 = inttoptr i32 %cellworks.1 to ptr",
+            "%cellworks.3 = ptrtoint ptr @f to i32",
+            "%cellworks.4 = call i32 @llvm.bswap.i32(i32 %cellworks.3)",
+            "store i32 %cellworks.4, ptr getelementptr (i8, ptr @a, i32 4)",
+        ]
+    );
+}
+
+#[test]
+fn a_vector_is_turned_round_in_each_lane() {
+    assert_eq!(
+        body(&["%1 = load <4 x float>, ptr %p, align 16"]),
+        [
+            "%cellworks.0 = load <4 x i32>, ptr %p, align 16",
+            "%cellworks.1 = bitcast <4 x i32> %cellworks.0 to <16 x i8>",
+            "%cellworks.2 = call <16 x i8> @llvm.wasm.swizzle(<16 x i8> %cellworks.1, <16 x i8> \
+             <i8 3, i8 2, i8 1, i8 0, i8 7, i8 6, i8 5, i8 4, i8 11, i8 10, i8 9, i8 8, i8 15, \
+             i8 14, i8 13, i8 12>)",
+            "%cellworks.3 = bitcast <16 x i8> %cellworks.2 to <4 x i32>",
+            "%1 = bitcast <4 x i32> %cellworks.3 to <4 x float>",
+        ]
+    );
+    // A vector of another size has no instruction of its own.
+    assert_eq!(
+        body(&["store <2 x i16> %n, ptr %p, align 4"]),
+        [
+            "%cellworks.0 = call <2 x i16> @llvm.bswap.v2i16(<2 x i16> %n)",
+            "store <2 x i16> %cellworks.0, ptr %p, align 4",
+        ]
+    );
+}
+
+#[test]
+fn bytes_stay() {
+    let lines = [
+        "%1 = load i8, ptr %p, align 1, !range !4",
+        "%2 = load <16 x i8>, ptr %p, align 16",
+        "store <16 x i8> %2, ptr %q, align 16",
+        "call void @llvm.memcpy.p0.p0.i32(ptr align 8 %p, ptr align 8 %q, i32 24, i1 false)",
+    ];
+    assert_eq!(body(&lines), lines);
+}
+
+#[test]
+fn three_bytes_are_a_number_too() {
+    assert_eq!(
+        body(&["%1 = load i24, ptr %p, align 1"]),
+        [
+            "%cellworks.0 = load i24, ptr %p, align 1",
+            "%cellworks.1 = zext i24 %cellworks.0 to i32",
+            "%cellworks.2 = call i32 @llvm.bswap.i32(i32 %cellworks.1)",
+            "%cellworks.3 = lshr i32 %cellworks.2, 8",
+            "%1 = trunc i32 %cellworks.3 to i24",
+        ]
+    );
+}
+
+#[test]
+fn what_is_known_of_the_value_is_not_said_of_its_turned_bytes() {
+    assert_eq!(
+        body(&["%1 = load i32, ptr %p, align 4, !tbaa !1, !range !2, !noundef !3, !dbg !4"])[0],
+        "%cellworks.0 = load i32, ptr %p, align 4, !tbaa !1, !dbg !4"
+    );
+}
+
+#[test]
+fn parts_of_structures_are_turned_round_one_by_one() {
+    assert_eq!(
+        body(&["%1 = load { ptr, [2 x i8] }, ptr %p, align 4"]),
+        [
+            "%cellworks.0 = getelementptr { ptr, [2 x i8] }, ptr %p, i32 0, i32 0",
+            "%cellworks.1 = load i32, ptr %cellworks.0, align 1",
+            "%cellworks.2 = call i32 @llvm.bswap.i32(i32 %cellworks.1)",
+            "%cellworks.3 = inttoptr i32 %cellworks.2 to ptr",
+            "%cellworks.4 = insertvalue { ptr, [2 x i8] } poison, ptr %cellworks.3, 0",
+            "%cellworks.5 = getelementptr { ptr, [2 x i8] }, ptr %p, i32 0, i32 1, i32 0",
+            "%cellworks.6 = load i8, ptr %cellworks.5, align 1",
+            "%cellworks.7 = insertvalue { ptr, [2 x i8] } %cellworks.4, i8 %cellworks.6, 1, 0",
+            "%cellworks.8 = getelementptr { ptr, [2 x i8] }, ptr %p, i32 0, i32 1, i32 1",
+            "%cellworks.9 = load i8, ptr %cellworks.8, align 1",
+            "%1 = insertvalue { ptr, [2 x i8] } %cellworks.7, i8 %cellworks.9, 1, 1",
+        ]
+    );
+    assert_eq!(
+        body(&["store { i32, i8 } %n, ptr %p, align 4"]),
+        [
+            "%cellworks.0 = extractvalue { i32, i8 } %n, 0",
+            "%cellworks.1 = getelementptr { i32, i8 }, ptr %p, i32 0, i32 0",
+            "%cellworks.2 = call i32 @llvm.bswap.i32(i32 %cellworks.0)",
+            "store i32 %cellworks.2, ptr %cellworks.1, align 1",
+            "%cellworks.3 = extractvalue { i32, i8 } %n, 1",
+            "%cellworks.4 = getelementptr { i32, i8 }, ptr %p, i32 0, i32 1",
+            "store i8 %cellworks.3, ptr %cellworks.4, align 1",
+        ]
+    );
+}
+
+#[test]
+fn a_cast_to_another_width_goes_through_the_bytes_in_memory() {
+    let lines = ["%1 = bitcast <4 x float> %v to <4 x i32>, !dbg !3"];
+    assert_eq!(body(&lines), lines);
+    assert_eq!(
+        body(&["%1 = bitcast <2 x i32> %v to i64, !dbg !3"]),
+        [
+            "%cellworks.0 = call <2 x i32> @llvm.bswap.v2i32(<2 x i32> %v)",
+            "%cellworks.1 = bitcast <2 x i32> %cellworks.0 to i64",
+            "%1 = call i64 @llvm.bswap.i64(i64 %cellworks.1)",
+        ]
+    );
+    // Bytes need not be turned.
+    assert_eq!(
+        body(&[
+            "%1 = bitcast i32 %n to <4 x i8>",
+            "%2 = bitcast <4 x i8> %1 to i32"
+        ]),
+        [
+            "%cellworks.0 = call i32 @llvm.bswap.i32(i32 %n)",
+            "%1 = bitcast i32 %cellworks.0 to <4 x i8>",
+            "%cellworks.2 = bitcast <4 x i8> %1 to i32",
+            "%2 = call i32 @llvm.bswap.i32(i32 %cellworks.2)",
+        ]
+    );
+}
+
+#[test]
+fn a_variable_that_is_only_read_and_written_whole_stays() {
+    let lines = [
+        "%1 = alloca float, align 4",
+        "call void @llvm.lifetime.start.p0(ptr nonnull %1) #5",
+        "  #dbg_declare(ptr %1, !26, !DIExpression(), !38)",
+        "store volatile float 1.0, ptr %1, align 4",
+        "%2 = load float, ptr %1, align 4",
+    ];
+    let trimmed: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    assert_eq!(body(&lines), trimmed);
+}
+
+#[test]
+fn a_variable_whose_address_is_used_is_turned_round() {
+    let uses = [
+        "call void @g(ptr %1)",
+        "store ptr %1, ptr %p, align 4",
+        "store ptr %1, ptr %1, align 4",
+        "%3 = load i16, ptr %1, align 4",
+        "%3 = getelementptr i8, ptr %1, i32 1",
+        "%3 = load atomic ptr, ptr %1 seq_cst, align 4",
+    ];
+    for line in uses {
+        let body = body(&[
+            "%1 = alloca ptr, align 4",
+            "%2 = load ptr, ptr %1, align 4",
+            line,
+        ]);
+        assert_eq!(
+            body[1], "%cellworks.0 = load i32, ptr %1, align 4",
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn arguments_after_the_named_ones_lie_in_memory() {
+    assert_eq!(
+        body(&[
+            "%1 = call i32 (ptr, ...) @printf(ptr noundef @.str, i32 noundef signext 7, double 1.0, \
+             ptr noundef byval(%struct.S) align 8 %q, ptr noundef %p, i32 range(i32 0, 2) %n) #6, \
+             !dbg !3"
+        ]),
+        [
+            "%cellworks.0 = call i32 @llvm.bswap.i32(i32 7)",
+            "%cellworks.1 = bitcast double 1.0 to i64",
+            "%cellworks.2 = call i64 @llvm.bswap.i64(i64 %cellworks.1)",
+            "%cellworks.3 = ptrtoint ptr %p to i32",
+            "%cellworks.4 = call i32 @llvm.bswap.i32(i32 %cellworks.3)",
+            "%cellworks.5 = call i32 @llvm.bswap.i32(i32 %n)",
+            "%1 = call i32 (ptr, ...) @printf(ptr noundef @.str, i32 %cellworks.0, i64 %cellworks.2, \
+             ptr noundef byval(%struct.S) align 8 %q, i32 %cellworks.4, i32 %cellworks.5) nobuiltin \
+             #6, !dbg !3",
+        ]
+    );
+    // A pointer to a function is called in the same way.
+    assert_eq!(
+        body(&["call void (i32, ...) %p(i32 1, i32 2)"]),
+        [
+            "%cellworks.0 = call i32 @llvm.bswap.i32(i32 2)",
+            "call void (i32, ...) %p(i32 1, i32 %cellworks.0) nobuiltin",
+        ]
+    );
+    let lines = ["%1 = call %struct.S @g(i32 noundef 7) #3"];
+    assert_eq!(body(&lines), lines);
+}
+
+#[test]
+fn the_list_of_arguments_has_its_address_in_the_order_of_memory() {
+    assert_eq!(
+        body(&["call void @llvm.va_start.p0(ptr noundef %p) #6"]),
+        [
+            "call void @llvm.va_start.p0(ptr noundef %p) #6",
+            "%cellworks.0 = load ptr, ptr %p, align 4",
+            "%cellworks.1 = ptrtoint ptr %cellworks.0 to i32",
+            "%cellworks.2 = call i32 @llvm.bswap.i32(i32 %cellworks.1)",
+            "store i32 %cellworks.2, ptr %p, align 4",
+        ]
+    );
+}
+
+#[test]
+fn what_is_atomic_is_read_computed_and_written() {
+    assert_eq!(
+        body(&["%1 = atomicrmw add ptr %p, i32 %n seq_cst, align 4"]),
+        [
+            "%cellworks.0 = load volatile i32, ptr %p, align 4",
+            "%1 = call i32 @llvm.bswap.i32(i32 %cellworks.0)",
+            "%cellworks.2 = add i32 %1, %n",
+            "%cellworks.3 = call i32 @llvm.bswap.i32(i32 %cellworks.2)",
+            "store volatile i32 %cellworks.3, ptr %p, align 4",
+        ]
+    );
+    assert_eq!(
+        body(&[
+            "%1 = atomicrmw volatile umax ptr %p, i8 3 syncscope(\"singlethread\") monotonic, align 1"
+        ]),
+        [
+            "%1 = load volatile i8, ptr %p, align 1",
+            "%cellworks.1 = icmp ugt i8 %1, 3",
+            "%cellworks.2 = select i1 %cellworks.1, i8 %1, i8 3",
+            "store volatile i8 %cellworks.2, ptr %p, align 1",
+        ]
+    );
+    assert_eq!(
+        body(&["%1 = atomicrmw xchg ptr %p, ptr %q acquire, align 4"])[3..],
+        [
+            "%cellworks.3 = ptrtoint ptr %q to i32",
+            "%cellworks.4 = call i32 @llvm.bswap.i32(i32 %cellworks.3)",
+            "store volatile i32 %cellworks.4, ptr %p, align 4",
+        ]
+    );
+    assert_eq!(
+        body(&["%1 = atomicrmw nand ptr %p, i8 1 seq_cst, align 1"])[1..3],
+        [
+            "%cellworks.1 = and i8 %1, 1",
+            "%cellworks.2 = xor i8 %cellworks.1, -1"
+        ]
+    );
+    assert_eq!(
+        body(&["%1 = cmpxchg weak ptr %p, i8 1, i8 2 acq_rel monotonic, align 1"]),
+        [
+            "%cellworks.0 = load volatile i8, ptr %p, align 1",
+            "%cellworks.1 = icmp eq i8 %cellworks.0, 1",
+            "%cellworks.2 = select i1 %cellworks.1, i8 2, i8 %cellworks.0",
+            "store volatile i8 %cellworks.2, ptr %p, align 1",
+            "%cellworks.3 = insertvalue { i8, i1 } poison, i8 %cellworks.0, 0",
+            "%1 = insertvalue { i8, i1 } %cellworks.3, i1 %cellworks.1, 1",
+        ]
+    );
+    assert_eq!(
+        body(&[
+            "%1 = load atomic i16, ptr %p acquire, align 2",
+            "store atomic volatile i8 1, ptr %q seq_cst, align 1",
+            "fence syncscope(\"singlethread\") seq_cst",
+        ]),
+        [
+            "%cellworks.0 = load volatile i16, ptr %p, align 2",
+            "%1 = call i16 @llvm.bswap.i16(i16 %cellworks.0)",
+            "store volatile i8 1, ptr %q, align 1",
+            "call void asm sideeffect \"\", \"~{memory}\"()",
+        ]
+    );
+}
+
+#[test]
+fn an_atomic_operation_that_is_not_known_is_refused() {
+    let line = "%1 = atomicrmw uinc_wrap ptr %p, i32 %n seq_cst, align 4";
+    assert_eq!(
+        refusal(&[line]),
+        format!(
+            "line 2 of the program's IR has a form that `cellworks cc` does not know ({line}); please \
+             report it"
+        )
+    );
+}
+
+#[test]
+fn barriers_are_the_only_assembler() {
+    let empty = "call void asm sideeffect \"\", \"~{memory}\"() #5, !srcloc !9";
+    assert_eq!(body(&[empty]), [empty]);
+    let sync = "call void asm sideeffect \" sync \", \"~{memory}\"() #5, !srcloc !9";
+    assert_eq!(body(&[sync]), [empty]);
+    assert_eq!(
+        refusal(&["%1 = call i32 asm sideeffect \"mftb $0\", \"=r\"() #5"]),
+        "function `f` has inline assembler (\"mftb $0\"), which cannot be translated; only an empty \
+         one, as a barrier, can"
+    );
+    refusal(&["call void asm sideeffect \"sync\", \"r\"(i32 %n)"]);
+    refusal(&["call void asm sideeffect \"\", \"*m\"(ptr elementtype(i32) %p)"]);
+}
+
+#[test]
+fn instructions_of_the_powerpc_are_refused_by_name() {
+    assert_eq!(
+        refusal(&["%1 = call i32 @llvm.ppc.altivec.vcmpgtsw.p(i32 2, <4 x i32> %a, <4 x i32> %b)"]),
+        "function `f` uses `llvm.ppc.altivec.vcmpgtsw.p`, an instruction of the PowerPC that cannot \
+         be translated; whole vectors are compared with spu_cmpeq or spu_cmpgt, not with == or >"
+    );
+}
+
+#[test]
+fn another_rounding_is_refused() {
+    assert_eq!(
+        refusal(&[
+            "%1 = call float @llvm.experimental.constrained.fadd.f32(float 1.0, float 2.0, \
+                   metadata !\"round.dynamic\", metadata !\"fpexcept.strict\")"
+        ]),
+        "function `f` changes how numbers are rounded (by `#pragma STDC FENV_ACCESS` or \
+         -frounding-math), and WebAssembly always rounds to the nearest; remove the pragma or flag"
+    );
+}
+
+#[test]
+fn what_touches_memory_in_an_unknown_way_is_refused() {
+    for line in [
+        "%1 = load i1, ptr %p, align 1",
+        "%1 = load half, ptr %p, align 2",
+        "%1 = load <4 x i1>, ptr %p, align 1",
+        "%1 = load <vscale x 4 x i32>, ptr %p, align 16",
+        "%1 = load ppc_fp128, ptr %p, align 16",
+        "%1 = load i32, ptr addrspace(1) %p, align 4",
+        "%1 = load %struct.Unknown, ptr %p, align 4",
+        "store fp128 0xL0, ptr %p, align 16",
+        "store { i32, half } %n, ptr %p, align 4",
+        "%1 = va_arg ptr %p, i32",
+        "%1 = bitcast <32 x i1> %v to i32",
+        "%1 = add i32 bitcast (<4 x i8> <i8 1, i8 2, i8 3, i8 4> to i32), 1",
+        "%1 = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr %p, i32 4, <4 x i1> %m, <4 x i32> %n)",
+        "call void (i32, ...) @g(i32 1, { i32, i32 } %n)",
+        "call void inttoptr (i32 5 to ptr)()",
+        "%1 = invoke i32 @g()",
+        "%1 = brandnew i32 %n",
+    ] {
+        let refusal = refusal(&["%0 = add i32 %n, 1", line]);
+        assert!(
+            refusal.starts_with("line 3 of the program's IR has a form"),
+            "{refusal}"
+        );
+        assert!(refusal.contains(line), "{refusal}");
+    }
+}
+
+#[test]
+fn jumps_and_arithmetic_stay() {
+    let lines = [
+        "br i1 %n, label %a, label %b",
+        "switch i32 %n, label %a [",
+        "  i32 1, label %b",
+        "]",
+        "%1 = phi ptr [ @f, %a ], [ null, %b ]",
+        "%2 = fadd contract <4 x float> %n, splat (float 1.0)",
+        "%3 = shufflevector <4 x i32> %n, <4 x i32> poison, <4 x i32> <i32 1, i32 2, i32 3, i32 0>",
+        "%4 = call i32 @llvm.fshl.i32(i32 %n, i32 %n, i32 3)",
+        "unreachable",
+    ];
+    let trimmed: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    assert_eq!(body(&lines), trimmed);
+}

@@ -1,0 +1,34 @@
+//! Every form of IR that is rewritten or refused, and the addresses of a linked module.
+
+mod body;
+mod data;
+mod link;
+mod module;
+
+use cellworks_big_endian::rewrite;
+
+/// Returns the rewritten lines of the function `f` with the body `lines`, without their indent.
+fn body(lines: &[&str]) -> Vec<String> {
+    let ir = function(lines);
+    let big = rewrite(&ir).unwrap_or_else(|error| panic!("{error}"));
+    let start = big.find("define ").expect("the function stays");
+    big[start..]
+        .lines()
+        .skip(1)
+        .take_while(|line| *line != "}")
+        .map(|line| line.trim().to_owned())
+        .collect()
+}
+
+fn function(lines: &[&str]) -> String {
+    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!("define void @f(ptr %p, i32 %n, ptr %q) {{\n{lines}}}\n")
+}
+
+/// Returns why the function `f` with the body `lines` is refused.
+fn refusal(lines: &[&str]) -> String {
+    match rewrite(&function(lines)) {
+        Ok(big) => panic!("nothing was refused:\n{big}"),
+        Err(error) => error.to_string(),
+    }
+}

@@ -1,0 +1,143 @@
+//! Lines outside functions and variables.
+
+use cellworks_big_endian::rewrite;
+
+/// Returns the rewritten module.
+fn module(ir: &str) -> String {
+    rewrite(ir).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_target_is_webassembly() {
+    let big = module(
+        "target datalayout = \"E-m:e-p:32:32-Fn32-i64:64-n32\"\n\
+         target triple = \"powerpc\"\n\
+         attributes #0 = { nounwind \"no-builtins\" \"target-cpu\"=\"pwr8\" \
+         \"target-features\"=\"+altivec,+vsx\" }\n",
+    );
+    assert_eq!(
+        big,
+        "target datalayout = \"e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20\"\n\
+         target triple = \"wasm32-unknown-wasip1\"\n\
+         attributes #0 = { nounwind \"no-builtins\" \"target-features\"=\"+bulk-memory,\
+         +mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128\" }\n"
+    );
+}
+
+#[test]
+fn names_of_assembler_are_imports() {
+    for (name, module_name, function) in [
+        ("spu.rdch", "spu", "rdch"),
+        ("ppu.context_run", "ppu", "context_run"),
+        (
+            "wasi_snapshot_preview1.fd_write",
+            "wasi_snapshot_preview1",
+            "fd_write",
+        ),
+        (
+            "__imported_wasi_snapshot_preview1_fd_read",
+            "wasi_snapshot_preview1",
+            "fd_read",
+        ),
+    ] {
+        assert_eq!(
+            module(&format!("declare i32 @{name}(i32 noundef) #2\n")),
+            format!(
+                "declare i32 @{name}(i32 noundef) #2 \"wasm-import-module\"=\"{module_name}\" \
+                 \"wasm-import-name\"=\"{function}\"\n"
+            )
+        );
+    }
+    let plain = "declare i32 @spurious(i32) #2\n";
+    assert_eq!(module(plain), plain);
+}
+
+#[test]
+fn a_function_without_known_parameters_gets_those_of_its_calls() {
+    assert_eq!(
+        module("declare i32 @old(...) #2\n"),
+        "declare i32 @old(...) #2 \"no-prototype\"\n"
+    );
+}
+
+#[test]
+fn main_is_the_cells() {
+    let big = module(
+        "@.str = constant [6 x i8] c\"@main\\00\"\n\
+         @again = global ptr @main\n\
+         define i32 @main(i32 %0) {\n  %2 = call i32 @main(i32 1)\n  call void @main2()\n  ret i32 %2\n}\n",
+    );
+    assert_eq!(
+        big,
+        "@.str = constant [6 x i8] c\"@main\\00\"\n\
+         @again = externally_initialized global ptr @__cell_main\n\
+         define i32 @__cell_main(i32 %0) {\n  %2 = call i32 @__cell_main(i32 1)\n  call void @main2()\n  \
+         ret i32 %2\n}\n"
+    );
+}
+
+#[test]
+fn main_returns_0_at_its_end() {
+    let main = |name: &str| {
+        format!(
+            "define i32 @{name}(i64 %0) {{\n  %2 = alloca i32, align 4\n  %3 = alloca i64, align 8\n  \
+             %4 = load i32, ptr %2, align 4\n  ret i32 %4\n}}\n"
+        )
+    };
+    let zero = "  store i32 0, ptr %2, align 4\n";
+    for name in ["main", "__cell_main", "_Z11__cell_mainyyy"] {
+        let big = module(&main(name));
+        let expected = main("__cell_main").replace("  %3 = a", &format!("{zero}  %3 = a"));
+        assert_eq!(big, expected, "{name}");
+    }
+    assert_eq!(module(&main("other")), main("other"));
+}
+
+#[test]
+fn arguments_are_not_asked_for_in_registers() {
+    let big = module(
+        "define void @f(i32 inreg noundef %0) {\n  call void @g(i32 inreg 1)\n  ret void\n}\n",
+    );
+    assert_eq!(
+        big,
+        "define void @f(i32 noundef %0) {\n  call void @g(i32 1)\n  ret void\n}\n"
+    );
+}
+
+#[test]
+fn an_intrinsic_function_is_declared_once() {
+    let big = module(
+        "declare i32 @llvm.bswap.i32(i32) #1\n\
+         define i32 @f(ptr %p) {\n  %1 = load i32, ptr %p, align 4\n  ret i32 %1\n}\n",
+    );
+    assert_eq!(
+        big.matches("declare i32 @llvm.bswap.i32(i32").count(),
+        1,
+        "{big}"
+    );
+}
+
+#[test]
+fn assembler_of_a_module_is_refused() {
+    let error = rewrite("module asm \"nop\"\n")
+        .expect_err("assembler")
+        .to_string();
+    assert!(
+        error.contains("line 1") && error.contains("module asm \"nop\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn labels_comments_and_metadata_stay() {
+    let ir = "; a comment\n\
+              source_filename = \"main.c\"\n\
+              $inline = comdat any\n\
+              define void @f() !dbg !3 {\n\
+              entry:\n  br label %4\n\n\
+              4:                      ; preds = %entry\n    #dbg_value(i32 1, !2, !DIExpression(), !3)\n  \
+              ret void\n}\n\
+              !llvm.ident = !{!0}\n\
+              !0 = !{!\"@main\"}\n";
+    assert_eq!(module(ir), ir);
+}

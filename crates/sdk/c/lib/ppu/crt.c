@@ -1,0 +1,42 @@
+/* The start and the end of a program of the PPU. The machine calls these, and `main` between them. */
+#include <stdlib.h>
+
+extern void __wasm_call_ctors(void);
+extern int args_sizes_get(unsigned *count, unsigned *bytes)
+    __asm__("wasi_snapshot_preview1.args_sizes_get");
+extern int args_get(char **argv, char *bytes) __asm__("wasi_snapshot_preview1.args_get");
+extern int environ_sizes_get(unsigned *count, unsigned *bytes)
+    __asm__("wasi_snapshot_preview1.environ_sizes_get");
+extern int environ_get(char **envp, char *bytes) __asm__("wasi_snapshot_preview1.environ_get");
+
+/* The arguments of main, as many of them as it takes. */
+static struct {
+    int argc;
+    char **argv;
+    char **envp;
+} arguments;
+
+static char **list(unsigned count, unsigned bytes, int (*get)(char **, char *)) {
+    char **list = calloc(count + 1, sizeof *list);
+    char *texts = malloc(bytes + 1);
+    if (list && texts)
+        get(list, texts);
+    return list;
+}
+
+static int get_arguments(char **argv, char *bytes) { return args_get(argv, bytes); }
+static int get_environment(char **envp, char *bytes) { return environ_get(envp, bytes); }
+
+void *__cell_init(void) {
+    unsigned count = 0, bytes = 0;
+    __wasm_call_ctors();
+    args_sizes_get(&count, &bytes);
+    arguments.argc = count;
+    arguments.argv = list(count, bytes, get_arguments);
+    environ_sizes_get(&count, &bytes);
+    arguments.envp = list(count, bytes, get_environment);
+    return &arguments;
+}
+
+/* Runs what was registered with atexit, writes what stdio has buffered, and ends the program. */
+void __cell_exit(int status) { exit(status); }

@@ -1,0 +1,529 @@
+/* libspe2 over the imports of the machine: module `ppu`. Numbers below 0 are error numbers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libspe2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern int machine_context_create(unsigned flags) __asm__("ppu.context_create");
+extern int machine_context_destroy(unsigned context) __asm__("ppu.context_destroy");
+extern int machine_program_load(unsigned context, const void *image, unsigned bytes)
+    __asm__("ppu.program_load");
+extern int machine_context_run(unsigned context, unsigned flags, void *argp, void *envp,
+                               unsigned *stop) __asm__("ppu.context_run");
+extern int machine_stop_info_read(unsigned context, unsigned *stop) __asm__("ppu.stop_info_read");
+extern int machine_mbox_status(unsigned context) __asm__("ppu.mbox_status");
+extern int machine_in_mbox_write(unsigned context, unsigned *words, unsigned count,
+                                 unsigned behavior) __asm__("ppu.in_mbox_write");
+extern int machine_out_mbox_read(unsigned context, unsigned *words, unsigned count)
+    __asm__("ppu.out_mbox_read");
+extern int machine_out_intr_mbox_read(unsigned context, unsigned *words, unsigned count,
+                                      unsigned behavior) __asm__("ppu.out_intr_mbox_read");
+extern int machine_signal_write(unsigned context, unsigned reg, unsigned word)
+    __asm__("ppu.signal_write");
+extern int machine_mfcio(unsigned context, unsigned opcode, unsigned lsa, void *ea, unsigned size,
+                         unsigned tag) __asm__("ppu.mfcio");
+extern int machine_mfcio_status(unsigned context, unsigned mask, unsigned behavior,
+                                unsigned *status) __asm__("ppu.mfcio_status");
+extern int machine_wait_events(void *units, unsigned count, int timeout) __asm__("ppu.wait_events");
+extern int machine_show_local_store(unsigned context, void *at) __asm__("ppu.show_local_store");
+extern int machine_show_problem_state(unsigned context, void *at) __asm__("ppu.show_problem_state");
+extern int machine_cpu_info(unsigned what) __asm__("ppu.cpu_info");
+
+#define LOCAL_STORE_BYTES 0x40000
+#define PROBLEM_STATE_BYTES 0x20000
+#define WINDOW_ALIGNMENT 0x10000
+
+struct spe_context {
+    unsigned number;
+    unsigned flags;
+    void *local_store;
+    char *problem_state;
+    struct spe_context *next;
+};
+
+struct spe_gang_context {
+    unsigned flags;
+};
+
+/* The contexts with a problem-state area, to find one by an address. */
+static struct spe_context *mapped;
+
+/* Returns a result of the machine as libspe2 returns it: -1 and errno for an error. */
+static int checked(int result) {
+    if (result < 0) {
+        errno = -result;
+        return -1;
+    }
+    return result;
+}
+
+#define NEEDS(spe)                                                                                  \
+    do {                                                                                            \
+        if (!(spe)) {                                                                               \
+            errno = ESRCH;                                                                          \
+            return -1;                                                                              \
+        }                                                                                           \
+    } while (0)
+
+spe_context_ptr_t spe_context_create(unsigned int flags, spe_gang_context_ptr_t gang) {
+    struct spe_context *spe = calloc(1, sizeof *spe);
+    (void)gang;
+    if (!spe)
+        return NULL;
+    int number = checked(machine_context_create(flags));
+    if (number < 0) {
+        free(spe);
+        return NULL;
+    }
+    spe->number = number;
+    spe->flags = flags;
+    return spe;
+}
+
+spe_context_ptr_t spe_context_create_affinity(unsigned int flags, spe_context_ptr_t neighbor,
+                                              spe_gang_context_ptr_t gang) {
+    (void)neighbor;
+    return spe_context_create(flags, gang);
+}
+
+int spe_context_destroy(spe_context_ptr_t spe) {
+    NEEDS(spe);
+    if (checked(machine_context_destroy(spe->number)) < 0)
+        return -1;
+    for (struct spe_context **link = &mapped; *link; link = &(*link)->next)
+        if (*link == spe) {
+            *link = spe->next;
+            break;
+        }
+    free(spe->local_store);
+    free(spe->problem_state);
+    free(spe);
+    return 0;
+}
+
+spe_gang_context_ptr_t spe_gang_context_create(unsigned int flags) {
+    struct spe_gang_context *gang = calloc(1, sizeof *gang);
+    if (gang)
+        gang->flags = flags;
+    return gang;
+}
+
+int spe_gang_context_destroy(spe_gang_context_ptr_t gang) {
+    if (!gang) {
+        errno = ESRCH;
+        return -1;
+    }
+    free(gang);
+    return 0;
+}
+
+spe_program_handle_t *spe_image_open(const char *filename) {
+    struct stat about;
+    spe_program_handle_t *program = NULL;
+    int file = open(filename, O_RDONLY);
+    if (file < 0) {
+        fprintf(stderr,
+                "cellworks: spe_image_open cannot open %s: %s; a program sees the folders that it is "
+                "given, for instance by --dir .\n",
+                filename, strerror(errno));
+        return NULL;
+    }
+    if (fstat(file, &about) == 0)
+        program = calloc(1, sizeof *program + about.st_size);
+    if (program) {
+        char *image = (char *)(program + 1);
+        size_t bytes = 0;
+        while (bytes < (size_t)about.st_size) {
+            ssize_t more = read(file, image + bytes, about.st_size - bytes);
+            if (more <= 0)
+                break;
+            bytes += more;
+        }
+        program->handle_size = sizeof *program;
+        program->elf_image = image;
+        program->image_bytes = bytes;
+    }
+    close(file);
+    return program;
+}
+
+int spe_image_close(spe_program_handle_t *program) {
+    if (!program) {
+        errno = EINVAL;
+        return -1;
+    }
+    free(program);
+    return 0;
+}
+
+int spe_program_load(spe_context_ptr_t spe, spe_program_handle_t *program) {
+    NEEDS(spe);
+    if (!program) {
+        errno = EINVAL;
+        return -1;
+    }
+    return checked(machine_program_load(spe->number, program->elf_image, program->image_bytes));
+}
+
+/* What a stop code means for the hardware's status register: the code, and "stopped by a stop". */
+static void fill(spe_stop_info_t *info, const unsigned stop[2]) {
+    memset(info, 0, sizeof *info);
+    info->stop_reason = stop[0];
+    info->result.spe_exit_code = stop[1];
+    switch (stop[0]) {
+    case SPE_EXIT:
+        info->spu_status = (0x2000 | stop[1]) << 16 | SPE_SPU_STOPPED_BY_STOP;
+        break;
+    case SPE_STOP_AND_SIGNAL:
+        info->spu_status = stop[1] << 16 | SPE_SPU_STOPPED_BY_STOP;
+        break;
+    case SPE_RUNTIME_ERROR:
+        info->spu_status = stop[1];
+        break;
+    }
+}
+
+#define CALLBACKS 256
+static void *callbacks[CALLBACKS];
+
+int spe_callback_handler_register(void *handler, unsigned int callnum, unsigned int mode) {
+    if (callnum >= CALLBACKS || !handler) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (mode == SPE_CALLBACK_NEW && callbacks[callnum]) {
+        errno = EACCES;
+        return -1;
+    }
+    if (mode == SPE_CALLBACK_UPDATE && !callbacks[callnum]) {
+        errno = ESRCH;
+        return -1;
+    }
+    callbacks[callnum] = handler;
+    return 0;
+}
+
+int spe_callback_handler_deregister(unsigned int callnum) {
+    if (callnum >= CALLBACKS) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (!callbacks[callnum]) {
+        errno = ESRCH;
+        return -1;
+    }
+    callbacks[callnum] = NULL;
+    return 0;
+}
+
+void *spe_callback_handler_query(unsigned int callnum) {
+    if (callnum >= CALLBACKS) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (!callbacks[callnum])
+        errno = ESRCH;
+    return callbacks[callnum];
+}
+
+int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int runflags, void *argp,
+                    void *envp, spe_stop_info_t *stopinfo) {
+    NEEDS(spe);
+    (void)entry;
+    for (;;) {
+        unsigned stop[2] = {0, 0};
+        int result = machine_context_run(spe->number, runflags, argp, envp, stop);
+        /* Without a stop the program did not run. */
+        if (stop[0] == 0)
+            return checked(result);
+        unsigned code = stop[1];
+        if (stop[0] == SPE_STOP_AND_SIGNAL && code >= 0x2100 && code < 0x2200
+            && !(runflags & SPE_NO_CALLBACKS)) {
+            int (*handler)(void *, unsigned) = (int (*)(void *, unsigned))callbacks[code & 0xff];
+            char *local_store = spe_ls_area_get(spe);
+            /* The word after the stop instruction is the address of the arguments; a program of
+               `cellworks cc` leaves it at address 0 (spu_callback). */
+            if (handler && local_store
+                && handler(local_store, *(unsigned *)local_store & (LOCAL_STORE_BYTES - 1)) == 0)
+                continue;
+            stop[0] = SPE_CALLBACK_ERROR;
+            result = -1;
+        }
+        if (stopinfo)
+            fill(stopinfo, stop);
+        if (result < 0)
+            errno = EFAULT;
+        return result;
+    }
+}
+
+int spe_stop_info_read(spe_context_ptr_t spe, spe_stop_info_t *stopinfo) {
+    unsigned stop[2];
+    NEEDS(spe);
+    if (checked(machine_stop_info_read(spe->number, stop)) < 0)
+        return -1;
+    fill(stopinfo, stop);
+    return 0;
+}
+
+struct spe_event_handler {
+    unsigned count, room;
+    spe_event_unit_t *units;
+};
+
+/* A unit as the machine reads it. */
+struct waited {
+    unsigned context, events, found;
+};
+
+spe_event_handler_ptr_t spe_event_handler_create(void) {
+    return calloc(1, sizeof(struct spe_event_handler));
+}
+
+int spe_event_handler_destroy(spe_event_handler_ptr_t handler) {
+    NEEDS(handler);
+    free(handler->units);
+    free(handler);
+    return 0;
+}
+
+int spe_event_handler_register(spe_event_handler_ptr_t handler, spe_event_unit_t *event) {
+    NEEDS(handler);
+    if (!event || !event->spe || !(event->events & SPE_EVENT_ALL_EVENTS)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (!(event->spe->flags & SPE_EVENTS_ENABLE)) {
+        errno = ENOTSUP;
+        return -1;
+    }
+    for (unsigned i = 0; i < handler->count; i++)
+        if (handler->units[i].spe == event->spe) {
+            handler->units[i].events |= event->events;
+            handler->units[i].data = event->data;
+            return 0;
+        }
+    if (handler->count == handler->room) {
+        unsigned room = handler->room * 2 + 8;
+        spe_event_unit_t *units = realloc(handler->units, room * sizeof *units);
+        if (!units)
+            return -1;
+        handler->units = units;
+        handler->room = room;
+    }
+    handler->units[handler->count++] = *event;
+    return 0;
+}
+
+int spe_event_handler_deregister(spe_event_handler_ptr_t handler, spe_event_unit_t *event) {
+    NEEDS(handler);
+    for (unsigned i = 0; event && i < handler->count; i++)
+        if (handler->units[i].spe == event->spe) {
+            handler->units[i].events &= ~event->events;
+            if (!handler->units[i].events)
+                handler->units[i] = handler->units[--handler->count];
+            return 0;
+        }
+    errno = EINVAL;
+    return -1;
+}
+
+int spe_event_wait(spe_event_handler_ptr_t handler, spe_event_unit_t *events, int max_events,
+                   int timeout) {
+    NEEDS(handler);
+    if (!events || max_events <= 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    struct waited *waited = calloc(handler->count + 1, sizeof *waited);
+    if (!waited)
+        return -1;
+    unsigned count = handler->count;
+    for (unsigned i = 0; i < count; i++) {
+        waited[i].context = handler->units[i].spe->number;
+        waited[i].events = handler->units[i].events;
+    }
+    int result = checked(machine_wait_events(waited, count, timeout));
+    int filled = 0;
+    /* Another thread may have deregistered units in the meantime. */
+    for (unsigned i = 0; result > 0 && i < count && i < handler->count && filled < max_events; i++)
+        if (waited[i].found) {
+            events[filled] = handler->units[i];
+            events[filled++].events = waited[i].found;
+        }
+    free(waited);
+    return result < 0 ? -1 : filled;
+}
+
+#define MFCIO(name, opcode)                                                                         \
+    int name(spe_context_ptr_t spe, unsigned int lsa, void *ea, unsigned int size,                  \
+             unsigned int tag, unsigned int tid, unsigned int rid) {                                \
+        NEEDS(spe);                                                                                 \
+        (void)tid;                                                                                  \
+        (void)rid;                                                                                  \
+        return checked(machine_mfcio(spe->number, opcode, lsa, ea, size, tag));                     \
+    }
+
+MFCIO(spe_mfcio_put, 0x20)
+MFCIO(spe_mfcio_putb, 0x21)
+MFCIO(spe_mfcio_putf, 0x22)
+MFCIO(spe_mfcio_get, 0x40)
+MFCIO(spe_mfcio_getb, 0x41)
+MFCIO(spe_mfcio_getf, 0x42)
+
+int spe_mfcio_tag_status_read(spe_context_ptr_t spe, unsigned int mask, unsigned int behavior,
+                              unsigned int *tag_status) {
+    NEEDS(spe);
+    return checked(machine_mfcio_status(spe->number, mask, behavior, tag_status));
+}
+
+int spe_out_mbox_read(spe_context_ptr_t spe, unsigned int *mbox_data, int count) {
+    NEEDS(spe);
+    return checked(machine_out_mbox_read(spe->number, mbox_data, count));
+}
+
+int spe_in_mbox_write(spe_context_ptr_t spe, unsigned int *mbox_data, int count,
+                      unsigned int behavior) {
+    NEEDS(spe);
+    if (count < 1 || !mbox_data) {
+        errno = EINVAL;
+        return -1;
+    }
+    int written = 0;
+    do {
+        int result = checked(machine_in_mbox_write(spe->number, mbox_data + written,
+                                                   count - written, behavior));
+        if (result < 0)
+            return -1;
+        written += result;
+    } while (behavior == SPE_MBOX_ALL_BLOCKING && written < count);
+    return written;
+}
+
+int spe_out_intr_mbox_read(spe_context_ptr_t spe, unsigned int *mbox_data, int count,
+                           unsigned int behavior) {
+    NEEDS(spe);
+    if (count < 1 || !mbox_data) {
+        errno = EINVAL;
+        return -1;
+    }
+    int read = 0;
+    do {
+        int result = checked(machine_out_intr_mbox_read(spe->number, mbox_data + read,
+                                                        count - read, behavior));
+        if (result < 0)
+            return -1;
+        read += result;
+    } while (behavior == SPE_MBOX_ALL_BLOCKING && read < count);
+    return read;
+}
+
+/* The mailbox status register: words in the outbound mailbox, room in the inbound mailbox, words in
+   the outbound interrupt mailbox, in a byte each from the lowest. */
+static int status(spe_context_ptr_t spe, unsigned shift) {
+    NEEDS(spe);
+    int status = checked(machine_mbox_status(spe->number));
+    return status < 0 ? -1 : status >> shift & 0xff;
+}
+
+int spe_out_mbox_status(spe_context_ptr_t spe) { return status(spe, 0); }
+int spe_in_mbox_status(spe_context_ptr_t spe) { return status(spe, 8); }
+int spe_out_intr_mbox_status(spe_context_ptr_t spe) { return status(spe, 16); }
+
+int spe_signal_write(spe_context_ptr_t spe, unsigned int signal_reg, unsigned int data) {
+    NEEDS(spe);
+    return checked(machine_signal_write(spe->number, signal_reg, data));
+}
+
+/* Transfers are complete here when their tag group is. */
+int spe_mssync_start(spe_context_ptr_t spe) {
+    NEEDS(spe);
+    return 0;
+}
+
+int spe_mssync_status(spe_context_ptr_t spe) {
+    NEEDS(spe);
+    return 0;
+}
+
+void *spe_ls_area_get(spe_context_ptr_t spe) {
+    if (!spe) {
+        errno = ESRCH;
+        return NULL;
+    }
+    if (!spe->local_store) {
+        void *at = aligned_alloc(WINDOW_ALIGNMENT, LOCAL_STORE_BYTES);
+        if (at && machine_show_local_store(spe->number, at))
+            spe->local_store = at;
+        else
+            free(at);
+    }
+    return spe->local_store;
+}
+
+int spe_ls_size_get(spe_context_ptr_t spe) {
+    NEEDS(spe);
+    return LOCAL_STORE_BYTES;
+}
+
+void *spe_ps_area_get(spe_context_ptr_t spe, enum ps_area area) {
+    static const unsigned offsets[] = {0, 0x3000, 0x4000, 0x14000, 0x1c000};
+    if (!spe || (unsigned)area >= sizeof offsets / sizeof *offsets) {
+        errno = spe ? EINVAL : ESRCH;
+        return NULL;
+    }
+    if (!spe->problem_state) {
+        char *at = aligned_alloc(PROBLEM_STATE_BYTES, PROBLEM_STATE_BYTES);
+        if (!at)
+            return NULL;
+        machine_show_problem_state(spe->number, at);
+        spe->problem_state = at;
+        spe->next = mapped;
+        mapped = spe;
+    }
+    return spe->problem_state + offsets[area];
+}
+
+static spe_context_ptr_t of_area(void *area) {
+    for (struct spe_context *spe = mapped; spe; spe = spe->next)
+        if ((uintptr_t)area - (uintptr_t)spe->problem_state < PROBLEM_STATE_BYTES)
+            return spe;
+    fprintf(stderr, "cellworks: %p is no area of spe_ps_area_get\n", area);
+    abort();
+}
+
+unsigned int _spe_out_mbox_read(void *area) {
+    unsigned word = 0;
+    spe_out_mbox_read(of_area(area), &word, 1);
+    return word;
+}
+
+void _spe_in_mbox_write(void *area, unsigned int word) {
+    spe_in_mbox_write(of_area(area), &word, 1, SPE_MBOX_ANY_NONBLOCKING);
+}
+
+unsigned int _spe_out_mbox_status(void *area) { return spe_out_mbox_status(of_area(area)); }
+unsigned int _spe_in_mbox_status(void *area) { return spe_in_mbox_status(of_area(area)); }
+
+void _spe_sig_notify_1_write(void *area, unsigned int data) {
+    spe_signal_write(of_area(area), SPE_SIG_NOTIFY_REG_1, data);
+}
+
+void _spe_sig_notify_2_write(void *area, unsigned int data) {
+    spe_signal_write(of_area(area), SPE_SIG_NOTIFY_REG_2, data);
+}
+
+void _spe_signal_write(void *area, unsigned int data) {
+    unsigned second = ((uintptr_t)area & (PROBLEM_STATE_BYTES - 1)) >= 0x1c000;
+    spe_signal_write(of_area(area), second ? SPE_SIG_NOTIFY_REG_2 : SPE_SIG_NOTIFY_REG_1, data);
+}
+
+int spe_cpu_info_get(int info_requested, int cpu_node) {
+    (void)cpu_node;
+    return checked(machine_cpu_info(info_requested));
+}

@@ -1,0 +1,656 @@
+/* POSIX threads. The threads of a program take turns: one runs until it waits or its slice of time
+ * ends, so a function here may be interrupted between two instructions by another thread only where
+ * a slice ends. Slices end at calls and at the ends of loops; the few words below are changed in
+ * straight lines without either.
+ *
+ * Every wait is one import: wait while a word has a value. The machine looks at the word again when
+ * another thread has run. */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern int thread_create(void *(*start)(void *), void *argument, void *stack)
+    __asm__("ppu.thread_create");
+extern int thread_join(unsigned thread, void **value) __asm__("ppu.thread_join");
+extern unsigned thread_self(void) __asm__("ppu.thread_self");
+extern _Noreturn void thread_exit(void *value) __asm__("ppu.thread_exit");
+extern int thread_yield(void) __asm__("ppu.thread_yield");
+extern int wait_word(volatile int *at, int word, long long timeout, int what)
+    __asm__("ppu.wait_word");
+
+/* What a wait is for, as the machine names it in reports. */
+enum { MUTEX, CONDITION, BARRIER, SEMAPHORE, ONCE, RWLOCK };
+
+#define FOREVER (-1ll)
+#define STACK_BYTES (1 << 20)
+
+/* Returns the nanoseconds until a time of day, 0 if it has passed. */
+static long long until(const struct timespec *time) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    long long left = (time->tv_sec - now.tv_sec) * 1000000000ll + time->tv_nsec - now.tv_nsec;
+    return left > 0 ? left : 0;
+}
+
+/* Threads. A pthread_t is the thread's number plus 1. */
+
+struct start {
+    void *(*start)(void *);
+    void *argument;
+};
+
+/* A thread whose stack was not freed yet. */
+struct thread {
+    unsigned number;
+    int detached, ended;
+    void *stack;
+    struct thread *next;
+};
+static struct thread *threads;
+
+static struct thread *find(unsigned number) {
+    for (struct thread *thread = threads; thread; thread = thread->next)
+        if (thread->number == number)
+            return thread;
+    return NULL;
+}
+
+static void forget(struct thread *forgotten) {
+    for (struct thread **link = &threads; *link; link = &(*link)->next)
+        if (*link == forgotten) {
+            *link = forgotten->next;
+            free(forgotten->stack);
+            free(forgotten);
+            return;
+        }
+}
+
+/* Frees the stacks of detached threads that have ended: none of them could free its own. */
+static void forget_ended(void) {
+    for (struct thread *thread = threads, *next; thread; thread = next) {
+        next = thread->next;
+        if (thread->detached && thread->ended)
+            forget(thread);
+    }
+}
+
+static void ends(void) {
+    struct thread *self = find(thread_self());
+    if (self)
+        self->ended = 1;
+}
+
+struct attributes {
+    size_t stack_bytes;
+    int detached;
+};
+
+#define KEYS 128
+static struct {
+    int used;
+    void (*destructor)(void *);
+} keys[KEYS];
+
+/* The values of a thread, in a list, because few threads have any. */
+struct values {
+    unsigned thread;
+    const void *value[KEYS];
+    struct values *next;
+};
+static struct values *all_values;
+
+static struct values *values_of(unsigned thread) {
+    for (struct values *values = all_values; values; values = values->next)
+        if (values->thread == thread)
+            return values;
+    return NULL;
+}
+
+static void destroy_values(unsigned thread) {
+    struct values *values = values_of(thread);
+    if (!values)
+        return;
+    /* A destructor may set values again, a few times (POSIX: PTHREAD_DESTRUCTOR_ITERATIONS). */
+    for (int round = 0, again = 1; again && round < 4; round++) {
+        again = 0;
+        for (int key = 0; key < KEYS; key++) {
+            void *value = (void *)values->value[key];
+            if (!value || !keys[key].used || !keys[key].destructor)
+                continue;
+            values->value[key] = NULL;
+            keys[key].destructor(value);
+            again = 1;
+        }
+    }
+    for (struct values **link = &all_values; *link; link = &(*link)->next)
+        if (*link == values) {
+            *link = values->next;
+            break;
+        }
+    free(values);
+}
+
+/* The machine calls this in a new thread. */
+void *__cell_thread(struct start *start, void *unused) {
+    struct start begin = *start;
+    (void)unused;
+    free(start);
+    void *value = begin.start(begin.argument);
+    destroy_values(thread_self());
+    ends();
+    return value;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *argument) {
+    const struct attributes *given = (const struct attributes *)attributes;
+    size_t bytes = given && given->stack_bytes ? given->stack_bytes : STACK_BYTES;
+    struct start *start = malloc(sizeof *start);
+    struct thread *made = calloc(1, sizeof *made);
+    forget_ended();
+    char *stack = aligned_alloc(16, bytes = (bytes + 15) & ~(size_t)15);
+    if (!start || !made || !stack) {
+        free(start);
+        free(made);
+        free(stack);
+        return EAGAIN;
+    }
+    *start = (struct start){run, argument};
+    made->stack = stack;
+    made->detached = given && given->detached;
+    made->number = thread_create((void *(*)(void *))start, NULL, stack + bytes);
+    made->next = threads;
+    threads = made;
+    if (thread)
+        *thread = (pthread_t)(uintptr_t)(made->number + 1);
+    return 0;
+}
+
+int pthread_join(pthread_t thread, void **value) {
+    unsigned number = (unsigned)(uintptr_t)thread - 1;
+    struct thread *joined = find(number);
+    if (joined && joined->detached)
+        return EINVAL;
+    int error = -thread_join(number, value);
+    if (!error)
+        forget(find(number));
+    return error;
+}
+
+int pthread_detach(pthread_t thread) {
+    struct thread *detached = find((unsigned)(uintptr_t)thread - 1);
+    if (!detached)
+        return ESRCH;
+    detached->detached = 1;
+    return 0;
+}
+
+void pthread_exit(void *value) {
+    destroy_values(thread_self());
+    ends();
+    thread_exit(value);
+}
+
+pthread_t pthread_self(void) { return (pthread_t)(uintptr_t)(thread_self() + 1); }
+int pthread_equal(pthread_t one, pthread_t other) { return one == other; }
+int pthread_yield(void) { return thread_yield(); }
+int sched_yield(void) { return thread_yield(); }
+
+/* A thread cannot be ended from outside. */
+int pthread_cancel(pthread_t thread) {
+    (void)thread;
+    return ENOSYS;
+}
+
+int pthread_setcancelstate(int state, int *old) {
+    if (old)
+        *old = PTHREAD_CANCEL_ENABLE;
+    (void)state;
+    return 0;
+}
+
+int pthread_setcanceltype(int type, int *old) {
+    if (old)
+        *old = PTHREAD_CANCEL_DEFERRED;
+    (void)type;
+    return 0;
+}
+
+void pthread_testcancel(void) {}
+
+int pthread_attr_init(pthread_attr_t *attributes) {
+    *(struct attributes *)attributes = (struct attributes){STACK_BYTES, 0};
+    return 0;
+}
+
+int pthread_attr_destroy(pthread_attr_t *attributes) {
+    (void)attributes;
+    return 0;
+}
+
+int pthread_attr_setdetachstate(pthread_attr_t *attributes, int detached) {
+    ((struct attributes *)attributes)->detached = detached;
+    return 0;
+}
+
+int pthread_attr_getdetachstate(const pthread_attr_t *attributes, int *detached) {
+    *detached = ((const struct attributes *)attributes)->detached;
+    return 0;
+}
+
+int pthread_attr_setstacksize(pthread_attr_t *attributes, size_t bytes) {
+    if (bytes < 16384)
+        return EINVAL;
+    ((struct attributes *)attributes)->stack_bytes = bytes;
+    return 0;
+}
+
+int pthread_attr_getstacksize(const pthread_attr_t *attributes, size_t *bytes) {
+    *bytes = ((const struct attributes *)attributes)->stack_bytes;
+    return 0;
+}
+
+/* How threads are scheduled is not for a program to choose here. */
+int pthread_attr_setscope(pthread_attr_t *attributes, int scope) {
+    (void)attributes;
+    (void)scope;
+    return 0;
+}
+
+int pthread_attr_setinheritsched(pthread_attr_t *attributes, int inherit) {
+    (void)attributes;
+    (void)inherit;
+    return 0;
+}
+
+int pthread_attr_setschedpolicy(pthread_attr_t *attributes, int policy) {
+    (void)attributes;
+    (void)policy;
+    return 0;
+}
+
+int pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *parameters) {
+    (void)attributes;
+    (void)parameters;
+    return 0;
+}
+
+/* Mutexes. */
+
+struct mutex {
+    volatile int locked;
+    unsigned owner;
+    int depth;
+    int type;
+};
+
+int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+    memset(mutex, 0, sizeof *mutex);
+    if (attributes)
+        ((struct mutex *)mutex)->type = *(const int *)attributes;
+    return 0;
+}
+
+int pthread_mutex_destroy(pthread_mutex_t *mutex) {
+    return ((struct mutex *)mutex)->locked ? EBUSY : 0;
+}
+
+int pthread_mutex_trylock(pthread_mutex_t *locked) {
+    struct mutex *mutex = (struct mutex *)locked;
+    unsigned self = thread_self();
+    if (mutex->locked) {
+        if (mutex->type != PTHREAD_MUTEX_RECURSIVE || mutex->owner != self)
+            return EBUSY;
+        mutex->depth++;
+        return 0;
+    }
+    mutex->locked = 1;
+    mutex->owner = self;
+    mutex->depth = 1;
+    return 0;
+}
+
+static int lock(pthread_mutex_t *locked, long long timeout) {
+    struct mutex *mutex = (struct mutex *)locked;
+    while (pthread_mutex_trylock(locked)) {
+        if (mutex->type == PTHREAD_MUTEX_ERRORCHECK && mutex->owner == thread_self())
+            return EDEADLK;
+        if (wait_word(&mutex->locked, 1, timeout, MUTEX))
+            return ETIMEDOUT;
+    }
+    return 0;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex) { return lock(mutex, FOREVER); }
+
+int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time) {
+    return lock(mutex, until(time));
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *locked) {
+    struct mutex *mutex = (struct mutex *)locked;
+    if (mutex->type != PTHREAD_MUTEX_NORMAL && (!mutex->locked || mutex->owner != thread_self()))
+        return EPERM;
+    if (mutex->type == PTHREAD_MUTEX_RECURSIVE && --mutex->depth > 0)
+        return 0;
+    mutex->locked = 0;
+    return 0;
+}
+
+int pthread_mutexattr_init(pthread_mutexattr_t *attributes) {
+    *(int *)attributes = PTHREAD_MUTEX_DEFAULT;
+    return 0;
+}
+
+int pthread_mutexattr_destroy(pthread_mutexattr_t *attributes) {
+    (void)attributes;
+    return 0;
+}
+
+int pthread_mutexattr_settype(pthread_mutexattr_t *attributes, int type) {
+    if (type < PTHREAD_MUTEX_NORMAL || type > PTHREAD_MUTEX_ERRORCHECK)
+        return EINVAL;
+    *(int *)attributes = type;
+    return 0;
+}
+
+int pthread_mutexattr_gettype(const pthread_mutexattr_t *attributes, int *type) {
+    *type = *(const int *)attributes;
+    return 0;
+}
+
+int pthread_mutexattr_setpshared(pthread_mutexattr_t *attributes, int shared) {
+    (void)attributes;
+    return shared == PTHREAD_PROCESS_PRIVATE ? 0 : ENOTSUP;
+}
+
+/* Conditions. A waiter takes a ticket and waits until the ticket was served. */
+
+struct condition {
+    volatile int served;
+    int tickets;
+};
+
+int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes) {
+    (void)attributes;
+    memset(condition, 0, sizeof *condition);
+    return 0;
+}
+
+int pthread_cond_destroy(pthread_cond_t *condition) {
+    (void)condition;
+    return 0;
+}
+
+static int wait_for(pthread_cond_t *waited, pthread_mutex_t *mutex, long long timeout) {
+    struct condition *condition = (struct condition *)waited;
+    int ticket = condition->tickets++;
+    int result = 0;
+    pthread_mutex_unlock(mutex);
+    for (int served; (served = condition->served) - ticket <= 0;)
+        if (wait_word(&condition->served, served, timeout, CONDITION)) {
+            /* Its ticket stays, so a signal may be spent on it. The next waiter is served as well:
+               POSIX allows a wait to end without a signal. */
+            condition->served++;
+            result = ETIMEDOUT;
+            break;
+        }
+    lock(mutex, FOREVER);
+    return result;
+}
+
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+    return wait_for(condition, mutex, FOREVER);
+}
+
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                           const struct timespec *time) {
+    return wait_for(condition, mutex, until(time));
+}
+
+int pthread_cond_signal(pthread_cond_t *signaled) {
+    struct condition *condition = (struct condition *)signaled;
+    if (condition->served != condition->tickets)
+        condition->served++;
+    return 0;
+}
+
+int pthread_cond_broadcast(pthread_cond_t *signaled) {
+    struct condition *condition = (struct condition *)signaled;
+    condition->served = condition->tickets;
+    return 0;
+}
+
+int pthread_condattr_init(pthread_condattr_t *attributes) {
+    (void)attributes;
+    return 0;
+}
+
+int pthread_condattr_destroy(pthread_condattr_t *attributes) {
+    (void)attributes;
+    return 0;
+}
+
+/* Barriers. */
+
+struct barrier {
+    volatile int round;
+    unsigned count, waiting;
+};
+
+int pthread_barrier_init(pthread_barrier_t *made, const pthread_barrierattr_t *attributes,
+                         unsigned count) {
+    struct barrier *barrier = (struct barrier *)made;
+    (void)attributes;
+    if (count == 0)
+        return EINVAL;
+    *barrier = (struct barrier){0, count, 0};
+    return 0;
+}
+
+int pthread_barrier_destroy(pthread_barrier_t *barrier) {
+    return ((struct barrier *)barrier)->waiting ? EBUSY : 0;
+}
+
+int pthread_barrier_wait(pthread_barrier_t *waited) {
+    struct barrier *barrier = (struct barrier *)waited;
+    int round = barrier->round;
+    if (++barrier->waiting == barrier->count) {
+        barrier->waiting = 0;
+        barrier->round++;
+        return PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    while (barrier->round == round)
+        wait_word(&barrier->round, round, FOREVER, BARRIER);
+    return 0;
+}
+
+/* Locks for readers and writers: -1 while one writes, else the number of readers. */
+
+struct rwlock {
+    volatile int state;
+};
+
+int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attributes) {
+    (void)attributes;
+    memset(lock, 0, sizeof *lock);
+    return 0;
+}
+
+int pthread_rwlock_destroy(pthread_rwlock_t *lock) {
+    return ((struct rwlock *)lock)->state ? EBUSY : 0;
+}
+
+int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) {
+    struct rwlock *rwlock = (struct rwlock *)lock;
+    if (rwlock->state < 0)
+        return EBUSY;
+    rwlock->state++;
+    return 0;
+}
+
+int pthread_rwlock_rdlock(pthread_rwlock_t *lock) {
+    while (pthread_rwlock_tryrdlock(lock))
+        wait_word(&((struct rwlock *)lock)->state, -1, FOREVER, RWLOCK);
+    return 0;
+}
+
+int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
+    struct rwlock *rwlock = (struct rwlock *)lock;
+    if (rwlock->state)
+        return EBUSY;
+    rwlock->state = -1;
+    return 0;
+}
+
+int pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
+    struct rwlock *rwlock = (struct rwlock *)lock;
+    while (pthread_rwlock_trywrlock(lock)) {
+        int state = rwlock->state;
+        if (state)
+            wait_word(&rwlock->state, state, FOREVER, RWLOCK);
+    }
+    return 0;
+}
+
+int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
+    struct rwlock *rwlock = (struct rwlock *)lock;
+    rwlock->state = rwlock->state < 0 ? 0 : rwlock->state - 1;
+    return 0;
+}
+
+/* Spin locks. */
+
+int pthread_spin_init(pthread_spinlock_t *lock, int shared) {
+    (void)shared;
+    *lock = 0;
+    return 0;
+}
+
+int pthread_spin_destroy(pthread_spinlock_t *lock) {
+    (void)lock;
+    return 0;
+}
+
+int pthread_spin_trylock(pthread_spinlock_t *lock) {
+    if (*lock)
+        return EBUSY;
+    *lock = 1;
+    return 0;
+}
+
+int pthread_spin_lock(pthread_spinlock_t *lock) {
+    while (pthread_spin_trylock(lock))
+        wait_word((volatile int *)lock, 1, FOREVER, MUTEX);
+    return 0;
+}
+
+int pthread_spin_unlock(pthread_spinlock_t *lock) {
+    *lock = 0;
+    return 0;
+}
+
+/* Once, and keys. */
+
+int pthread_once(pthread_once_t *once, void (*run)(void)) {
+    volatile int *state = (volatile int *)once;
+    if (*state == 0) {
+        *state = 1;
+        run();
+        *state = 2;
+    }
+    while (*state == 1)
+        wait_word(state, 1, FOREVER, ONCE);
+    return 0;
+}
+
+int pthread_key_create(pthread_key_t *key, void (*destructor)(void *)) {
+    for (int free_key = 0; free_key < KEYS; free_key++)
+        if (!keys[free_key].used) {
+            keys[free_key].used = 1;
+            keys[free_key].destructor = destructor;
+            for (struct values *values = all_values; values; values = values->next)
+                values->value[free_key] = NULL;
+            *key = free_key;
+            return 0;
+        }
+    return EAGAIN;
+}
+
+int pthread_key_delete(pthread_key_t key) {
+    if (key >= KEYS || !keys[key].used)
+        return EINVAL;
+    keys[key].used = 0;
+    return 0;
+}
+
+void *pthread_getspecific(pthread_key_t key) {
+    struct values *values = values_of(thread_self());
+    return values && key < KEYS ? (void *)values->value[key] : NULL;
+}
+
+int pthread_setspecific(pthread_key_t key, const void *value) {
+    unsigned self = thread_self();
+    struct values *values = values_of(self);
+    if (key >= KEYS || !keys[key].used)
+        return EINVAL;
+    if (!values) {
+        values = calloc(1, sizeof *values);
+        if (!values)
+            return ENOMEM;
+        values->thread = self;
+        values->next = all_values;
+        all_values = values;
+    }
+    values->value[key] = value;
+    return 0;
+}
+
+/* Semaphores. */
+
+int sem_init(sem_t *semaphore, int shared, unsigned value) {
+    (void)shared;
+    semaphore->value = value;
+    return 0;
+}
+
+int sem_destroy(sem_t *semaphore) {
+    (void)semaphore;
+    return 0;
+}
+
+int sem_trywait(sem_t *semaphore) {
+    if (semaphore->value <= 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    semaphore->value--;
+    return 0;
+}
+
+static int take(sem_t *semaphore, long long timeout) {
+    while (sem_trywait(semaphore))
+        if (wait_word(&semaphore->value, 0, timeout, SEMAPHORE)) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+    return 0;
+}
+
+int sem_wait(sem_t *semaphore) { return take(semaphore, FOREVER); }
+int sem_timedwait(sem_t *semaphore, const struct timespec *time) { return take(semaphore, until(time)); }
+
+int sem_post(sem_t *semaphore) {
+    semaphore->value++;
+    return 0;
+}
+
+int sem_getvalue(sem_t *semaphore, int *value) {
+    *value = semaphore->value;
+    return 0;
+}

@@ -1,0 +1,154 @@
+//! `cellworks exec`: runs a program on this computer or on a simulated machine.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::process::exit;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use cellworks_cli::{Failure, MachineFlags, Settings, with_machine};
+use cellworks_machine::CellMachine;
+use cellworks_runner::{AnyCell, CellWork};
+use cellworks_sim::HazardWatch;
+use clap::Parser;
+
+use crate::run::{Given, LocalStores, Ready, TimeOf};
+
+/// The SPEs of this computer unless a user chooses another number. Programs ask how many there are,
+/// and many were written for at most so many.
+const SPES: usize = 8;
+
+/// The time of day at the start of a simulated run, in nanoseconds since 1970: each run is the same.
+/// It is 11 November 2006, when the PlayStation 3 was first sold.
+const SIMULATED_START: u64 = 1_163_203_200_000_000_000;
+
+/// Runs a program of the Cell that `cellworks cc` has built
+#[derive(Parser)]
+#[command(
+    name = "cellworks exec",
+    bin_name = "cellworks exec",
+    trailing_var_arg = true
+)]
+struct ExecFlags {
+    #[command(flatten)]
+    machine: MachineFlags,
+
+    /// The number of SPEs of this computer, each for one context at a time
+    #[arg(long, value_name = "COUNT", default_value_t = SPES, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_024))]
+    spes: usize,
+
+    /// A folder that the program may use, by the same name
+    #[arg(long = "dir", value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+
+    /// A variable of the program's environment
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    environment: Vec<OsString>,
+
+    /// The program
+    #[arg(value_name = "PROGRAM")]
+    program: PathBuf,
+
+    /// The program's own arguments
+    #[arg(value_name = "ARGUMENT", allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Runs `cellworks exec` with its arguments, the name of the command first. Does not return if the
+/// program has run: the process then ends with its exit code.
+pub fn exec(arguments: Vec<OsString>) -> Result<(), Failure> {
+    let flags = ExecFlags::try_parse_from(arguments).unwrap_or_else(|error| error.exit());
+    let code = run(flags)?;
+    if code != 0 {
+        exit(code as i32);
+    }
+    Ok(())
+}
+
+struct Exec {
+    ready: Ready,
+    local_stores: LocalStores,
+    given: Given,
+}
+
+impl CellWork for Exec {
+    type Output = Result<u32, Failure>;
+
+    fn run<M: CellMachine>(self, machine: &M) -> Self::Output {
+        let Self {
+            ready,
+            local_stores,
+            given,
+        } = self;
+        let end = ready.run(machine, &local_stores, given);
+        end.map_err(|failure| Failure::Run(failure.to_string()))
+    }
+}
+
+fn run(flags: ExecFlags) -> Result<u32, Failure> {
+    let ExecFlags {
+        machine,
+        spes,
+        folders,
+        environment,
+        program,
+        arguments,
+    } = flags;
+    let name = program.display().to_string();
+    let cannot = |error: std::io::Error| Failure::Usage(format!("{name}: {error}"));
+    let file = std::fs::read(&program).map_err(cannot)?;
+    let folders = folders.into_iter().map(|folder| {
+        let name = folder.display().to_string();
+        match Dir::open_ambient_dir(&folder, ambient_authority()) {
+            Ok(dir) => Ok((name, dir)),
+            Err(error) => Err(Failure::Usage(format!("--dir {name}: {error}"))),
+        }
+    });
+    let folders = folders.collect::<Result<_, _>>()?;
+    let bytes = |text: OsString| text.into_vec();
+    let arguments = std::iter::once(program.as_os_str().as_bytes().to_vec())
+        .chain(arguments.into_iter().map(bytes));
+    let (arguments, environment) = (
+        arguments.collect(),
+        environment.into_iter().map(bytes).collect(),
+    );
+    let local_stores = LocalStores::default();
+    let (for_host, for_sim) = (local_stores.clone(), local_stores.clone());
+    let settings = Settings {
+        host: Box::new(move |builder| {
+            builder
+                .spes(spes)
+                .local_stores(move |spe, bytes| for_host.make(spe, bytes))
+        }),
+        sim: Box::new(move |builder| {
+            builder.local_stores(move |spe, bytes| for_sim.make(spe, bytes))
+        }),
+    };
+    let code = with_machine(&machine, HazardWatch::Warn, settings, |cell, _| {
+        let (time, began) = match cell {
+            AnyCell::ThisComputer(_) => {
+                let now = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
+                (TimeOf::ThisComputer, now.as_nanos() as u64)
+            }
+            AnyCell::Simulated(_) => (TimeOf::Simulation, SIMULATED_START),
+        };
+        let ready = Ready::new(&name, &file, time)
+            .map_err(|failure| Failure::Usage(failure.to_string()))?;
+        let given = Given {
+            arguments,
+            environment,
+            folders,
+            began,
+        };
+        cell.on_cell(Exec {
+            ready,
+            local_stores,
+            given,
+        })
+    })?;
+    Ok(code)
+}

@@ -1,0 +1,6 @@
+//! C programs of the Cell: compiled, and run on this computer or on a simulated Cell.
+
+pub mod driver;
+pub mod exec;
+pub mod run;
+mod toolchain;

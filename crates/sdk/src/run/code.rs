@@ -1,0 +1,85 @@
+//! A program that is ready to be instantiated, and its errors in words.
+
+use wasmtime::{Linker, Store, Trap, WasmBacktrace};
+
+use super::engine::Pace;
+use super::link::{FUEL, Fault};
+use super::program::Program;
+
+/// The instructions after which a program of a simulated machine lets others run. A program that
+/// polls its memory sees a change this much later, so it is short: about a microsecond.
+pub(super) const SLICE: u64 = 4_096;
+
+/// A compiled program, with the imports of its side.
+pub(crate) struct Code<S: 'static> {
+    pub(crate) program: Program,
+    pub(super) linker: Linker<S>,
+    pub(super) pace: Pace,
+}
+
+impl<S> Code<S> {
+    /// Lets the code of a store be interrupted, so that others run.
+    pub(super) fn pace(&self, store: &mut Store<S>) -> wasmtime::Result<()> {
+        match self.pace {
+            Pace::Instructions => {
+                store.set_fuel(FUEL)?;
+                store.fuel_async_yield_interval(Some(SLICE))?;
+            }
+            Pace::Clock => {
+                store.set_epoch_deadline(1);
+                store.epoch_deadline_async_yield_and_update(1);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns what went wrong in a program, and where in its source.
+pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &'static str) {
+    let place = error
+        .downcast_ref::<WasmBacktrace>()
+        .map(|backtrace| program.place(backtrace));
+    let place = place.unwrap_or("its start");
+    if let Some(fault) = error.downcast_ref::<Fault>() {
+        return (fault.0.clone(), place);
+    }
+    let bytes = program.memory_bytes();
+    let why = match error.downcast_ref::<Trap>() {
+        Some(Trap::MemoryOutOfBounds) => match wrong_address(error) {
+            // The stack is at the start of the memory and grows down, through 0.
+            Some(at) if at > 0xff00_0000 => {
+                "its stack is full: it has used the bytes below address 0; give it a larger one \
+                 (-Wl,-z,stack-size=BYTES), or keep large arrays outside of functions"
+                    .to_owned()
+            }
+            Some(at) => format!("it used the address {at:#x}, and its memory ends at {bytes:#x}"),
+            None => format!("it used an address outside of its memory of {bytes} bytes"),
+        },
+        Some(Trap::StackOverflow) => "it has called functions too deeply: is there a recursion without an end?".to_owned(),
+        Some(Trap::IntegerDivisionByZero) => "it divided an integer by zero".to_owned(),
+        Some(Trap::IntegerOverflow) => "a division of integers has a result that is too large".to_owned(),
+        Some(Trap::UnreachableCodeReached) => {
+            "it ended itself: by abort() or a failed assertion, by a call of a function with other arguments than \
+             it is defined with, or by the end of a function that should return a value"
+                .to_owned()
+        }
+        Some(Trap::IndirectCallToNull | Trap::TableOutOfBounds) => {
+            "it called a function through a pointer that points to none".to_owned()
+        }
+        Some(Trap::BadSignature) => {
+            "it called a function through a pointer of another type: the function takes other arguments, or returns \
+             another value"
+                .to_owned()
+        }
+        _ => format!("{:#}", error),
+    };
+    (why, place)
+}
+
+/// Returns the address of a wrong access, which the engine has as a text alone.
+fn wrong_address(error: &wasmtime::Error) -> Option<u64> {
+    let text = format!("{error:#}");
+    let (_, rest) = text.split_once("wasm address 0x")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+    u64::from_str_radix(&digits, 16).ok()
+}

@@ -1,0 +1,699 @@
+//! The PPU side: a program of C with its threads, as the main program of a machine.
+//!
+//! The PPE of a machine has one thread of the system. The threads of a C program take turns on it:
+//! each runs until it waits, or for a slice of time.
+//!
+//! ```text
+//!   thread 0 ─ asks: spe_context_run ──┐
+//!   thread 1 ─ asks: pthread_join ─────┤   serve: can it be answered now?
+//!   thread 2 ─ computes ───────────────┘   if no thread can go on, the PPE waits until one can
+//! ```
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use cellworks_machine::{CellMachine, Cycles, Ppe, Span, Time, Wake};
+use wasmtime::{Caller, Linker, Store, Val, ValType};
+
+use super::code::{Code, SLICE, describe};
+use super::contexts::{Contexts, packed};
+use super::engine::Pace;
+use super::guest::{Guest, Outside, element};
+use super::link::{Answer, Link, Linked, ask};
+use super::memory::{SharedMemory, next_instance_has};
+use super::spin::Spin;
+use super::spu::nanoseconds;
+use super::wasi::{self, Clock, HasWasi, Wasi};
+use super::{Failure, Surroundings};
+
+/// The data of an instance: one for each thread.
+pub(crate) struct State {
+    link: Link<Question>,
+    wasi: Arc<Mutex<Wasi>>,
+    memory: Guest,
+    /// The number of the thread.
+    thread: u32,
+}
+
+impl Linked for State {
+    type Question = Question;
+    fn link(&self) -> &Link<Question> {
+        &self.link
+    }
+}
+
+impl HasWasi for State {
+    fn wasi(&self) -> &Mutex<Wasi> {
+        &self.wasi
+    }
+    fn memory(&self) -> &Guest {
+        &self.memory
+    }
+}
+
+/// Generates the questions of the PPU side, and the imports that ask them.
+macro_rules! questions {
+    ($($(#[$doc:meta])* $name:ident = $variant:ident { $($argument:ident: $type:ty),* } -> $result:ty;)*) => {
+        /// What a program of the PPU asks.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum Question {
+            Clock(Clock),
+            Exit { code: u32 },
+            $($(#[$doc])* $variant { $($argument: $type),* },)*
+        }
+
+        impl Question {
+            /// Returns the name of the function that asks.
+            fn name(&self) -> &'static str {
+                match self {
+                    Self::Clock(_) => "a time",
+                    Self::Exit { .. } => "exit",
+                    $(Self::$variant { .. } => stringify!($name),)*
+                }
+            }
+        }
+
+        fn add_questions(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+            $(linker.func_wrap_async(
+                "ppu",
+                stringify!($name),
+                |mut caller: Caller<'_, State>, ($($argument,)*): ($($type,)*)| {
+                    Box::new(async move {
+                        let value = ask(&mut caller, Question::$variant { $($argument),* }).await?;
+                        wasmtime::Result::<$result>::Ok(value as $result)
+                    })
+                },
+            )?;)*
+            Ok(())
+        }
+    };
+}
+
+questions! {
+    /// Makes a context.
+    context_create = ContextCreate { flags: u32 } -> i32;
+    context_destroy = ContextDestroy { context: u32 } -> i32;
+    /// Loads the module of `bytes` bytes at `image`.
+    program_load = ProgramLoad { context: u32, image: u32, bytes: u32 } -> i32;
+    /// Runs a context until it stops. `stop` receives two words: the reason, and its code.
+    context_run = ContextRun { context: u32, flags: u32, argument: u32, environment: u32, stop: u32 } -> i32;
+    /// Takes the end of a run, for a context with events.
+    stop_info_read = StopInfoRead { context: u32, stop: u32 } -> i32;
+    mbox_status = MboxStatus { context: u32 } -> i32;
+    in_mbox_write = InMboxWrite { context: u32, words: u32, count: u32, behavior: u32 } -> i32;
+    out_mbox_read = OutMboxRead { context: u32, words: u32, count: u32 } -> i32;
+    out_intr_mbox_read = OutIntrMboxRead { context: u32, words: u32, count: u32, behavior: u32 } -> i32;
+    signal_write = SignalWrite { context: u32, register: u32, word: u32 } -> i32;
+    mfcio = Mfcio { context: u32, opcode: u32, lsa: u32, ea: u32, size: u32, tag: u32 } -> i32;
+    mfcio_status = MfcioStatus { context: u32, mask: u32, behavior: u32, status: u32 } -> i32;
+    /// Waits for events: `units` has three words for each, a context, its events, and the result.
+    wait_events = WaitEvents { units: u32, count: u32, timeout_ms: i32 } -> i32;
+    show_local_store = ShowLocalStore { context: u32, at: u32 } -> i32;
+    show_problem_state = ShowProblemState { context: u32, at: u32 } -> i32;
+    cpu_info = CpuInfo { what: u32 } -> i32;
+    timebase = Timebase { } -> u64;
+    timebase_hertz = TimebaseHertz { } -> u64;
+    thread_create = ThreadCreate { start: u32, argument: u32, stack: u32 } -> i32;
+    thread_join = ThreadJoin { thread: u32, value: u32 } -> i32;
+    /// Waits while the word at `at` is `word`.
+    wait_word = WaitWord { at: u32, word: u32, timeout_ns: i64, what: u32 } -> i32;
+    thread_yield = ThreadYield { } -> i32;
+}
+
+impl From<Clock> for Question {
+    fn from(clock: Clock) -> Self {
+        Self::Clock(clock)
+    }
+}
+
+/// Adds the imports of the PPU side to a linker.
+pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasi::add_to(linker)?;
+    add_questions(linker)?;
+    linker.func_wrap("ppu", "thread_self", |caller: Caller<'_, State>| {
+        caller.data().thread
+    })?;
+    linker.func_wrap_async(
+        "wasi_snapshot_preview1",
+        "proc_exit",
+        |mut caller: Caller<'_, State>, (code,): (u32,)| {
+            Box::new(async move { ask(&mut caller, Question::Exit { code }).await.map(drop) })
+        },
+    )?;
+    // The thread's value is where `pthread_join` looks for it already.
+    linker.func_wrap("ppu", "thread_exit", |_: Caller<'_, State>, value: u32| {
+        Err::<(), _>(ThreadExit(value).into())
+    })?;
+    Ok(())
+}
+
+/// The end of a thread by `pthread_exit`.
+#[derive(Debug, thiserror::Error)]
+#[error("the thread ends")]
+struct ThreadExit(u32);
+
+/// What a wait for a word is for, as `wait_word` numbers it.
+const WHATS: [&str; 6] = [
+    "a mutex",
+    "a condition",
+    "a barrier",
+    "a semaphore",
+    "the end of an initialisation (pthread_once)",
+    "a lock for readers and writers",
+];
+
+/// A thread of the program.
+struct Thread {
+    link: Link<Question>,
+    future: Pin<Box<dyn Future<Output = wasmtime::Result<u32>> + Send>>,
+    /// What it asks, and until when it waits for an answer.
+    question: Option<(Question, Option<Time>)>,
+    /// Where it waits, once that was looked up.
+    place: Option<&'static str>,
+    charged: u64,
+    yields: u64,
+    spin: Spin,
+    /// What it has returned.
+    end: Option<u32>,
+    is_joined: bool,
+}
+
+/// The PPU side of a run.
+pub(super) struct Ppu<'p> {
+    code: &'p Arc<Code<State>>,
+    surroundings: &'p Surroundings,
+    memory: &'p SharedMemory,
+    guest: &'p Guest,
+    threads: Vec<Thread>,
+    exit: Option<u32>,
+}
+
+/// How a question was served.
+enum Served {
+    Value(u64),
+    /// It has to wait, until this time if there is one.
+    Waits(Option<Time>),
+    Fault(String),
+}
+
+impl From<Outside> for Served {
+    fn from(outside: Outside) -> Self {
+        Self::Fault(format!(
+            "it passes {} bytes at the address {:#x}, which leave its memory",
+            outside.bytes, outside.at
+        ))
+    }
+}
+
+impl<'p> Ppu<'p> {
+    pub(super) fn new(
+        code: &'p Arc<Code<State>>,
+        surroundings: &'p Surroundings,
+        memory: &'p SharedMemory,
+        guest: &'p Guest,
+    ) -> Self {
+        Self {
+            code,
+            surroundings,
+            memory,
+            guest,
+            threads: Vec::new(),
+            exit: None,
+        }
+    }
+
+    fn start(&mut self, begin: Begin) -> u32 {
+        let thread = self.threads.len() as u32;
+        let link = Link::default();
+        let state = State {
+            link: link.clone(),
+            wasi: Arc::clone(&self.surroundings.wasi),
+            memory: self.guest.clone(),
+            thread,
+        };
+        let future = begin.run(Arc::clone(self.code), self.memory.clone(), state);
+        self.threads.push(Thread {
+            link,
+            future: Box::pin(future),
+            question: None,
+            place: None,
+            charged: 0,
+            yields: 0,
+            spin: Spin::default(),
+            end: None,
+            is_joined: false,
+        });
+        thread
+    }
+
+    /// Runs the program, and returns its exit code.
+    pub(super) fn run<'scope, 'env, M: CellMachine>(
+        mut self,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        contexts: &mut Contexts<'scope, 'env, M>,
+    ) -> Result<u32, Failure> {
+        self.start(Begin::Main);
+        loop {
+            let mut has_run = false;
+            for index in 0..self.threads.len() {
+                has_run |= self.turn(index, ppe, contexts)?;
+                if let Some(code) = self.exit {
+                    return Ok(code);
+                }
+            }
+            if !has_run {
+                self.wait(ppe, contexts)?;
+            }
+        }
+    }
+
+    /// Lets a thread run until it waits or its slice ends. Returns whether it has run.
+    fn turn<'scope, 'env, M: CellMachine>(
+        &mut self,
+        index: usize,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        contexts: &mut Contexts<'scope, 'env, M>,
+    ) -> Result<bool, Failure> {
+        /// The questions in a row that a thread may ask before others have their turn.
+        const IN_A_ROW: usize = 64;
+        if self.threads[index].end.is_some() {
+            return Ok(false);
+        }
+        for turn in 0..IN_A_ROW {
+            if let Some((question, until)) = self.threads[index].question {
+                let answer = match self.serve(index, question, ppe, contexts)? {
+                    Served::Value(value) => Answer::Value(value),
+                    Served::Fault(why) => Answer::Fault(why),
+                    Served::Waits(limit) => {
+                        let until = until.or(limit);
+                        if until.is_none_or(|until| ppe.now() < until) {
+                            self.threads[index].question = Some((question, until));
+                            return Ok(turn > 0);
+                        }
+                        Answer::Value(question.timed_out())
+                    }
+                };
+                let thread = &mut self.threads[index];
+                (thread.question, thread.place) = (None, None);
+                thread.link.answer(answer);
+            }
+            let thread = &mut self.threads[index];
+            let polled = thread
+                .future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+            thread.question = thread.link.take_question().map(|question| (question, None));
+            let is_slice = polled.is_pending() && thread.question.is_none();
+            thread.yields += u64::from(is_slice);
+            let executed = thread.link.instructions().max(thread.yields * SLICE);
+            if let Some(new) = executed.checked_sub(thread.charged).filter(|new| *new > 0) {
+                thread.charged = executed;
+                ppe.compute(Cycles(new));
+            }
+            match polled {
+                Poll::Pending if is_slice => {
+                    ppe.yield_now();
+                    return Ok(true);
+                }
+                Poll::Pending => {}
+                Poll::Ready(end) => {
+                    self.end(index, end)?;
+                    return Ok(true);
+                }
+            }
+            if let Some((Question::Exit { code }, _)) = self.threads[index].question {
+                self.exit = Some(code);
+                return Ok(true);
+            }
+        }
+        ppe.yield_now();
+        Ok(true)
+    }
+
+    fn end(&mut self, index: usize, end: wasmtime::Result<u32>) -> Result<(), Failure> {
+        let value = match end {
+            Ok(value) => value,
+            Err(error) => match error.downcast_ref::<ThreadExit>() {
+                Some(ThreadExit(value)) => *value,
+                None => {
+                    let (why, place) = describe(&error, &self.code.program);
+                    let who = match index {
+                        0 => "the PPU program".to_owned(),
+                        thread => format!("thread {thread} of the PPU program"),
+                    };
+                    return Err(Failure::Program { who, why, place });
+                }
+            },
+        };
+        let thread = &mut self.threads[index];
+        thread.end = Some(value);
+        // What its instance needs is freed.
+        thread.future = Box::pin(std::future::pending());
+        // As in C, a program ends when `main` returns, and `pthread_exit` in `main` lets the other
+        // threads end first.
+        if self.threads.iter().all(|thread| thread.end.is_some()) {
+            self.start(Begin::Exit);
+        }
+        Ok(())
+    }
+
+    /// Waits until a thread can go on.
+    fn wait<'scope, 'env, M: CellMachine>(
+        &mut self,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        contexts: &mut Contexts<'scope, 'env, M>,
+    ) -> Result<(), Failure> {
+        // The report of a deadlock has the place of each wait.
+        for thread in &mut self.threads {
+            if thread.end.is_none() && thread.place.is_none() {
+                thread.link.answer(Answer::Where);
+                let _ = thread
+                    .future
+                    .as_mut()
+                    .poll(&mut Context::from_waker(Waker::noop()));
+                let place = thread.link.take_place();
+                thread.place = place.map(|backtrace| self.code.program.place(&backtrace));
+            }
+        }
+        let why = Waits::of(&self.threads, self.guest).to_string();
+        let until = self.threads.iter().filter(|thread| thread.end.is_none());
+        let until = until.filter_map(|thread| thread.question?.1).min();
+        let mut failure = None;
+        let mut ready = || {
+            for index in 0..self.threads.len() {
+                let Some((question, until)) = self.threads[index].question else {
+                    continue;
+                };
+                if self.threads[index].end.is_some() {
+                    continue;
+                }
+                if until.is_some_and(|until| until <= ppe.now()) {
+                    return true;
+                }
+                match self.serve(index, question, ppe, contexts) {
+                    Ok(Served::Waits(_)) => continue,
+                    // `turn` takes the answer from the thread's link.
+                    Ok(Served::Value(value)) => {
+                        self.threads[index].link.answer(Answer::Value(value))
+                    }
+                    Ok(Served::Fault(why)) => self.threads[index].link.answer(Answer::Fault(why)),
+                    Err(why) => failure = Some(why),
+                }
+                self.threads[index].question = None;
+                return true;
+            }
+            false
+        };
+        match until {
+            Some(until) => {
+                ppe.core().wait_until_deadline(&why, until, &mut ready);
+            }
+            None => ppe.wait_until(&why, &mut ready),
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Waits, if a thread polls the mailboxes of a context and all other threads wait.
+    fn poll<'scope, 'env, M: CellMachine>(
+        &mut self,
+        index: usize,
+        (context, status): (u32, u32),
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        contexts: &Contexts<'scope, 'env, M>,
+    ) {
+        let others = self
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index);
+        let others_wait =
+            |(_, other): (_, &Thread)| other.end.is_some() || other.question.is_some();
+        if self.code.pace == Pace::Clock || !{ others }.all(others_wait) {
+            return;
+        }
+        let thread = &mut self.threads[index];
+        let now = ppe.now();
+        let wait = thread
+            .spin
+            .polled((context, 0), status, thread.charged, now);
+        if let Some((wait, spe)) = wait.zip(contexts.spe_of(context)) {
+            let why = format_args!("a change of the mailboxes of context {context}");
+            let is_new = || packed(ppe.mailbox_status(spe)) != status;
+            ppe.core()
+                .wait_until_deadline(&why, now + wait, &mut { is_new });
+            self.threads[index].spin.waited(ppe.now());
+        }
+    }
+
+    /// Answers a question, if it can be answered now.
+    fn serve<'scope, 'env, M: CellMachine>(
+        &mut self,
+        index: usize,
+        question: Question,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        contexts: &mut Contexts<'scope, 'env, M>,
+    ) -> Result<Served, Failure> {
+        let after = |span: Span| Some(ppe.now() + span);
+        if !matches!(question, Question::MboxStatus { .. }) {
+            self.threads[index].spin.other();
+        }
+        let has_deadline = self.threads[index]
+            .question
+            .is_some_and(|(_, until)| until.is_some());
+        Ok(match question {
+            Question::Clock(Clock::Now) => Served::Value(nanoseconds(ppe.now())),
+            Question::Clock(Clock::Sleep(until)) => {
+                let until = Time::default() + Span::from_nanoseconds(until);
+                if until <= ppe.now() {
+                    ppe.yield_now();
+                    Served::Value(0)
+                } else {
+                    Served::Waits(Some(until))
+                }
+            }
+            Question::Exit { .. } => unreachable!("`turn` has ended the program"),
+            Question::Timebase {} => {
+                let since = ppe.now().since(Time::default());
+                Served::Value(ppe.timebase().ticks_in(since) as u64)
+            }
+            Question::TimebaseHertz {} => Served::Value(ppe.timebase().hertz()),
+            Question::ThreadYield {} => {
+                ppe.yield_now();
+                Served::Value(0)
+            }
+            Question::ThreadCreate {
+                start,
+                argument,
+                stack,
+            } => {
+                let thread = self.start(Begin::Thread {
+                    start,
+                    argument,
+                    stack,
+                });
+                Served::Value(thread.into())
+            }
+            Question::ThreadJoin { thread, value } => {
+                let Some(joined) = self.threads.get_mut(thread as usize) else {
+                    return Ok(Served::Value(NO_SUCH));
+                };
+                if joined.is_joined {
+                    return Ok(Served::Value(NO_SUCH));
+                }
+                match joined.end {
+                    None if thread as usize == index => Served::Value(ITSELF),
+                    None => Served::Waits(None),
+                    Some(end) => {
+                        joined.is_joined = true;
+                        match value {
+                            0 => Served::Value(0),
+                            at => match self.guest.set_u32(at, end) {
+                                Ok(()) => Served::Value(0),
+                                Err(outside) => outside.into(),
+                            },
+                        }
+                    }
+                }
+            }
+            Question::WaitWord {
+                at,
+                word,
+                timeout_ns,
+                ..
+            } => match self.guest.u32(at) {
+                Err(outside) => outside.into(),
+                Ok(found) if found != word => Served::Value(0),
+                Ok(_) if has_deadline || timeout_ns < 0 => Served::Waits(None),
+                Ok(_) => Served::Waits(after(Span::from_nanoseconds(timeout_ns as u64))),
+            },
+            Question::WaitEvents {
+                units,
+                count,
+                timeout_ms,
+            } => match contexts.events(ppe, self.guest, units, count) {
+                Err(outside) => outside.into(),
+                Ok(ready) if ready > 0 || timeout_ms == 0 => Served::Value(ready.into()),
+                Ok(_) if has_deadline || timeout_ms < 0 => Served::Waits(None),
+                Ok(_) => {
+                    let nanoseconds = timeout_ms as u64 * 1_000_000;
+                    Served::Waits(after(Span::from_nanoseconds(nanoseconds)))
+                }
+            },
+            other => match contexts.serve(other, ppe, self.memory, self.guest)? {
+                Ok(Some(value)) => {
+                    if let Question::MboxStatus { context } = other {
+                        self.poll(index, (context, value as u32), ppe, contexts);
+                    }
+                    Served::Value(value as u32 as u64)
+                }
+                Ok(None) => Served::Waits(None),
+                Err(outside) => outside.into(),
+            },
+        })
+    }
+}
+
+impl Question {
+    /// Returns the answer of a wait whose time is over.
+    fn timed_out(self) -> u64 {
+        // No events, and the end of a sleep; but a word has not changed.
+        matches!(self, Self::WaitWord { .. }).into()
+    }
+}
+
+/// The error numbers of threads, negative.
+const NO_SUCH: u64 = -3i32 as u32 as u64;
+const ITSELF: u64 = -35i32 as u32 as u64;
+
+/// What the threads of a program wait for, one after the other.
+struct Waits(Vec<String>);
+
+impl Waits {
+    fn of(threads: &[Thread], guest: &Guest) -> Self {
+        let waits = threads
+            .iter()
+            .enumerate()
+            .filter(|(_, thread)| thread.end.is_none());
+        let waits = waits.filter_map(|(index, thread)| {
+            let (question, _) = thread.question?;
+            let what = match question {
+                Question::WaitWord { at, what, .. } => {
+                    let what = WHATS.get(what as usize).copied().unwrap_or("a word");
+                    format!("{what} at {at:#x}")
+                }
+                Question::ThreadJoin { thread, .. } => format!("thread {thread} to end"),
+                Question::ContextRun { context, .. } => {
+                    format!("the program of context {context} to stop (spe_context_run)")
+                }
+                Question::InMboxWrite { context, .. } => {
+                    format!("room in the inbound mailbox of context {context}")
+                }
+                Question::OutIntrMboxRead { context, .. } => {
+                    format!("a word in the outbound interrupt mailbox of context {context}")
+                }
+                Question::WaitEvents { units, count, .. } => {
+                    let contexts =
+                        (0..count).filter_map(|unit| guest.u32(element(units, 12, unit)).ok());
+                    let contexts: Vec<_> = contexts.map(|context| context.to_string()).collect();
+                    format!(
+                        "an event of the contexts {} (spe_event_wait)",
+                        contexts.join(", ")
+                    )
+                }
+                other => other.name().to_owned(),
+            };
+            let place = thread.place.unwrap_or("a place that is not known");
+            Some(format!("thread {index} waits for {what} at {place}"))
+        });
+        Self(waits.collect())
+    }
+}
+
+impl fmt::Display for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "one of its threads to go on:\n    {}",
+            self.0.join("\n    ")
+        )
+    }
+}
+
+/// Where a thread begins.
+enum Begin {
+    Main,
+    /// The end of a program whose threads have all ended.
+    Exit,
+    Thread {
+        start: u32,
+        argument: u32,
+        stack: u32,
+    },
+}
+
+impl Begin {
+    /// Runs the thread, and returns its value.
+    async fn run(
+        self,
+        code: Arc<Code<State>>,
+        memory: SharedMemory,
+        state: State,
+    ) -> wasmtime::Result<u32> {
+        let guest = state.memory.clone();
+        let mut store = Store::new(code.linker.engine(), state);
+        code.pace(&mut store)?;
+        next_instance_has(&memory);
+        let instance = code
+            .linker
+            .instantiate_async(&mut store, &code.program.module)
+            .await?;
+        match self {
+            Self::Main => {
+                let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
+                let at = init.call_async(&mut store, ()).await?;
+                let word = |index: u32| guest.u32(element(at, 4, index)).unwrap_or(0);
+                // `main` takes as many of them as it likes.
+                let arguments = [word(0), word(1), word(2)];
+                let main = instance
+                    .get_func(&mut store, "__cell_main")
+                    .ok_or_else(|| wasmtime::format_err!("it has no function `main`"))?;
+                let types = main.ty(&store);
+                let values = types.params().enumerate().map(|(index, kind)| {
+                    let word = arguments.get(index).copied().unwrap_or(0);
+                    match kind {
+                        ValType::I64 => Val::I64(word.into()),
+                        _ => Val::I32(word as i32),
+                    }
+                });
+                let values: Vec<Val> = values.collect();
+                let mut results = vec![Val::I32(0); types.results().len()];
+                main.call_async(&mut store, &values, &mut results).await?;
+                let status = results.first().and_then(Val::i32).unwrap_or(0);
+                let exit = instance.get_typed_func::<i32, ()>(&mut store, "__cell_exit")?;
+                exit.call_async(&mut store, status).await?;
+                Ok(0)
+            }
+            Self::Exit => {
+                let exit = instance.get_typed_func::<i32, ()>(&mut store, "__cell_exit")?;
+                exit.call_async(&mut store, 0).await?;
+                Ok(0)
+            }
+            Self::Thread {
+                start,
+                argument,
+                stack,
+            } => {
+                let pointer = instance
+                    .get_global(&mut store, "__stack_pointer")
+                    .ok_or_else(|| wasmtime::format_err!("it has no stack pointer"))?;
+                pointer.set(&mut store, Val::I32(stack as i32))?;
+                let thread =
+                    instance.get_typed_func::<(u32, u32), u32>(&mut store, "__cell_thread")?;
+                thread.call_async(&mut store, (start, argument)).await
+            }
+        }
+    }
+}

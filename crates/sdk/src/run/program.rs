@@ -1,0 +1,381 @@
+//! Compiled programs of one side: the code, the initial data, and the lines of C.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gimli::{EndianArcSlice, LittleEndian};
+use wasmparser::{DataKind, Encoding, Operator, Parser, Payload};
+use wasmtime::{Engine, Module, WasmBacktrace};
+
+use super::memory::PAGE_BYTES;
+
+/// What the file names of our own headers and library begin with: such lines are not the user's.
+const OUR_FILES: &str = "/cellworks/";
+
+/// The name of the section that says which side a module is for.
+const SECTION: &str = "cellworks";
+
+/// The first bytes of a module of WebAssembly.
+const MAGIC: &[u8] = b"\0asm";
+
+/// One of the two kinds of processors of a Cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Ppu,
+    Spu,
+}
+
+impl Side {
+    /// Returns the name in the section of a module.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ppu => "ppu",
+            Self::Spu => "spu",
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ppu => "PPU",
+            Self::Spu => "SPU",
+        })
+    }
+}
+
+/// Why a file is no program.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProgramError {
+    #[error("it is no program of `cellworks cc`: it does not begin like one")]
+    NoModule,
+    #[error(
+        "it is a program for {found:?}, and this is one for \"{wanted}\"; build it again with this version's `cellworks cc`"
+    )]
+    OtherVersion { found: String, wanted: String },
+    #[error("it is a program for the {found}, and the {wanted} runs it")]
+    OtherSide { found: Side, wanted: Side },
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+}
+
+impl From<wasmparser::BinaryReaderError> for ProgramError {
+    fn from(error: wasmparser::BinaryReaderError) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// A program of one side, from which any number of instances are made.
+pub(crate) struct Program {
+    /// The code, without data: instances are made over memories that hold their data already.
+    pub(crate) module: Module,
+    data: Vec<(usize, Vec<u8>)>,
+    /// The size of the memory in bytes.
+    memory: usize,
+    lines: Mutex<Lines>,
+}
+
+/// The lines of C, read when the first one is asked for.
+struct Lines {
+    sections: HashMap<String, Vec<u8>>,
+    /// Where the code begins in the module that was compiled. Addresses of lines count from there.
+    code_at: usize,
+    context: Option<addr2line::Context<EndianArcSlice<LittleEndian>>>,
+    interned: HashMap<Vec<usize>, &'static str>,
+}
+
+impl Program {
+    /// Compiles the program in `file`, which must be one for `side`.
+    pub(crate) fn new(engine: &Engine, file: &[u8], side: Side) -> Result<Self, ProgramError> {
+        let module = without_first_line(file);
+        if !module.starts_with(MAGIC) {
+            return Err(ProgramError::NoModule);
+        }
+        let wanted = |side: Side| format!("1 {} big-endian", side.name());
+        let mut bare = module[..8].to_vec();
+        let (mut code_at, mut memory, mut found) = (0, 0, String::new());
+        let (mut data, mut sections) = (Vec::new(), HashMap::new());
+        for payload in Parser::new(0).parse_all(module) {
+            let payload = payload?;
+            match &payload {
+                Payload::Version { encoding, .. } if *encoding != Encoding::Module => {
+                    return Err(ProgramError::NoModule);
+                }
+                Payload::CustomSection(section) => {
+                    let bytes = section.data();
+                    if section.name() == SECTION {
+                        found = String::from_utf8_lossy(bytes).trim().to_owned();
+                    } else if section.name().starts_with(".debug_") {
+                        sections.insert(section.name().to_owned(), bytes.to_vec());
+                    }
+                }
+                Payload::MemorySection(memories) => {
+                    for declared in memories.clone() {
+                        memory = usize::try_from(declared?.initial)
+                            .unwrap_or(usize::MAX)
+                            .saturating_mul(PAGE_BYTES);
+                    }
+                }
+                Payload::DataSection(segments) => {
+                    for segment in segments.clone() {
+                        let segment = segment?;
+                        let DataKind::Active {
+                            memory_index: 0,
+                            offset_expr,
+                        } = segment.kind
+                        else {
+                            let why = "it has data that is not placed at its start";
+                            return Err(ProgramError::Damaged(why.to_owned()));
+                        };
+                        let at = match offset_expr.get_operators_reader().read()? {
+                            Operator::I32Const { value } => value as u32 as usize,
+                            other => {
+                                let why = format!("its data is placed by {other:?}");
+                                return Err(ProgramError::Damaged(why));
+                            }
+                        };
+                        data.push((at, segment.data.to_vec()));
+                    }
+                }
+                _ => {}
+            }
+            // The name section stays, for the names of functions.
+            let is_kept = match &payload {
+                Payload::CustomSection(section) => section.name() == "name",
+                Payload::DataSection(_)
+                | Payload::DataCountSection { .. }
+                | Payload::StartSection { .. } => false,
+                _ => true,
+            };
+            if let (true, Some((id, range))) = (is_kept, payload.as_section()) {
+                // The range of the code is not in the file if the file was cut off there.
+                let cut_off = || ProgramError::Damaged("it was cut off".to_owned());
+                let section = module.get(range).ok_or_else(cut_off)?;
+                bare.push(id);
+                append_leb(&mut bare, section.len());
+                if matches!(payload, Payload::CodeSectionStart { .. }) {
+                    code_at = bare.len();
+                }
+                bare.extend_from_slice(section);
+            }
+        }
+        if found != wanted(side) {
+            let other = [Side::Ppu, Side::Spu]
+                .into_iter()
+                .find(|other| found == wanted(*other));
+            return Err(match other {
+                Some(found) => ProgramError::OtherSide {
+                    found,
+                    wanted: side,
+                },
+                None => ProgramError::OtherVersion {
+                    found,
+                    wanted: wanted(side),
+                },
+            });
+        }
+        for (at, bytes) in &data {
+            if at.saturating_add(bytes.len()) > memory {
+                let why = "its data leaves its memory";
+                return Err(ProgramError::Damaged(why.to_owned()));
+            }
+        }
+        let module = Module::new(engine, &bare)
+            .map_err(|error| ProgramError::Damaged(format!("{error:#}")))?;
+        Ok(Self {
+            module,
+            data,
+            memory,
+            lines: Mutex::new(Lines {
+                sections,
+                code_at,
+                context: None,
+                interned: HashMap::new(),
+            }),
+        })
+    }
+
+    /// Returns the size of the program's memory in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory
+    }
+
+    /// Returns the initial data: where it belongs, and the bytes.
+    pub(crate) fn data(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.data.iter().map(|(at, bytes)| (*at, bytes.as_slice()))
+    }
+
+    /// Returns the innermost line of the user's code in `backtrace`, as `mandel.c:12:3 in render`.
+    /// The text lives as long as this process, once for each place, so that machines can keep it.
+    pub(crate) fn place(&self, backtrace: &WasmBacktrace) -> &'static str {
+        let frames = backtrace.frames().iter();
+        let offsets: Vec<usize> = frames
+            .clone()
+            .filter_map(|frame| frame.module_offset())
+            .collect();
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = lines.interned.get(&offsets) {
+            return place;
+        }
+        let line = offsets.iter().find_map(|offset| lines.line(*offset));
+        let function = || frames.clone().find_map(|frame| frame.func_name());
+        let place = line.unwrap_or_else(|| match function() {
+            Some(name) => format!("{name} (built without -g)"),
+            None => "a function without a name (built without -g)".to_owned(),
+        });
+        let place: &'static str = Box::leak(place.into_boxed_str());
+        lines.interned.insert(offsets, place);
+        place
+    }
+}
+
+impl Lines {
+    /// Returns the user's line at an offset of the compiled module, if it is one.
+    fn line(&mut self, offset: usize) -> Option<String> {
+        if self.context.is_none() {
+            let section = |id: gimli::SectionId| {
+                let bytes = self.sections.remove(id.name()).unwrap_or_default();
+                Ok::<_, gimli::Error>(EndianArcSlice::new(Arc::from(bytes), LittleEndian))
+            };
+            let dwarf = gimli::Dwarf::load(section).ok()?;
+            self.context = addr2line::Context::from_dwarf(dwarf).ok();
+        }
+        let address = u64::try_from(offset.checked_sub(self.code_at)?).ok()?;
+        let mut frames = self
+            .context
+            .as_ref()?
+            .find_frames(address)
+            .skip_all_loads()
+            .ok()?;
+        while let Ok(Some(frame)) = frames.next() {
+            let Some(location) = frame.location else {
+                continue;
+            };
+            let (Some(file), Some(line)) = (location.file, location.line) else {
+                continue;
+            };
+            if file.starts_with(OUR_FILES) || line == 0 {
+                continue;
+            }
+            let column = location.column.map(|column| format!(":{column}"));
+            let column = column.unwrap_or_default();
+            let function = frame
+                .function
+                .and_then(|name| Some(name.demangle().ok()?.into_owned()));
+            let function = function
+                .map(|name| format!(" in {name}"))
+                .unwrap_or_default();
+            return Some(format!("{file}:{line}{column}{function}"));
+        }
+        None
+    }
+}
+
+/// Returns the module in `file`, which may begin with a line for the system.
+fn without_first_line(file: &[u8]) -> &[u8] {
+    if !file.starts_with(b"#!") {
+        return file;
+    }
+    let end = file.iter().position(|byte| *byte == b'\n');
+    end.map_or(&[], |end| &file[end + 1..])
+}
+
+/// Appends a number in LEB128, as WebAssembly writes it.
+fn append_leb(to: &mut Vec<u8>, mut number: usize) {
+    loop {
+        let byte = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            return to.push(byte);
+        }
+        to.push(byte | 0x80);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::engine::{Pace, engine};
+
+    /// A module in the text format, with the section of a side.
+    fn module(side: &str, text: &str) -> Vec<u8> {
+        let custom = format!("(@custom \"cellworks\" \"1 {side} big-endian\")");
+        wat::parse_str(format!("(module {custom} {text})")).unwrap()
+    }
+
+    fn read(file: &[u8], side: Side) -> Result<Program, ProgramError> {
+        Program::new(&engine(Pace::Clock).unwrap(), file, side)
+    }
+
+    fn refusal(file: &[u8], side: Side) -> String {
+        read(file, side)
+            .err()
+            .expect("it is no program")
+            .to_string()
+    }
+
+    #[test]
+    fn a_program_has_its_data_and_the_size_of_its_memory() {
+        let text = r#"(memory 4 4) (data (i32.const 1024) "cell") (data (i32.const 8) "works")"#;
+        let mut file = b"#!/usr/bin/env -S cellworks exec\n".to_vec();
+        file.extend(module("ppu", text));
+        let program = read(&file, Side::Ppu).unwrap();
+        assert_eq!(program.memory_bytes(), 256 << 10);
+        let data: Vec<_> = program.data().collect();
+        assert_eq!(data, [(1024, &b"cell"[..]), (8, b"works")]);
+        // The data was written by `data`, so instances have none.
+        assert!(program.module.exports().len() == 0);
+    }
+
+    #[test]
+    fn what_is_no_program_is_refused_in_words() {
+        let cases: [(&[u8], &str); 4] = [
+            (b"", "no program of `cellworks cc`"),
+            (b"\x7fELF\x02\x01", "no program of `cellworks cc`"),
+            (b"#!/bin/sh", "no program of `cellworks cc`"),
+            (b"\0asm\x0d\0\x01\0", "no program of `cellworks cc`"),
+        ];
+        for (file, part) in cases {
+            let said = refusal(file, Side::Ppu);
+            assert!(said.contains(part), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_program_of_another_side_or_version_is_refused() {
+        let said = refusal(&module("spu", "(memory 4 4)"), Side::Ppu);
+        assert_eq!(said, "it is a program for the SPU, and the PPU runs it");
+        let other = wat::parse_str("(module (memory 4 4))").unwrap();
+        let said = refusal(&other, Side::Ppu);
+        assert!(
+            said.contains("build it again with this version's `cellworks cc`"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn damaged_programs_are_refused() {
+        let data = "(memory 4 4) (data (i32.const 262140) \"too long\")";
+        let passive = "(memory 4 4) (data \"anywhere\")";
+        for text in [data, passive] {
+            let said = refusal(&module("spu", text), Side::Spu);
+            assert!(
+                said.starts_with("it is damaged: its data") || said.contains("it has data"),
+                "{said}"
+            );
+        }
+        let whole = module(
+            "spu",
+            r#"(memory 4 4) (func (export "f") (result i32) i32.const 7) (data (i32.const 0) "x")"#,
+        );
+        for end in 8..whole.len() {
+            assert!(
+                read(&whole[..end], Side::Spu).is_err(),
+                "cut off at {end} of {}",
+                whole.len()
+            );
+        }
+        assert!(read(&whole, Side::Spu).is_ok());
+    }
+}

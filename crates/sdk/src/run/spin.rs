@@ -1,0 +1,112 @@
+//! Programs that poll a status until it changes, on simulated machines.
+//!
+//! A loop such as `while (spu_stat_in_mbox() == 0);` asks the machine millions of times in a second
+//! of simulated time. After some equal answers in a row, at equal distances, the machine waits for
+//! the change instead, for as long as many turns of the loop would take. So a loop that gives up
+//! after a number of turns takes up to [`TURNS`] times as long as on a Cell.
+
+use cellworks_machine::{Span, Time};
+
+/// The equal answers after which a loop is taken for one that polls.
+const EQUAL: u32 = 16;
+
+/// The turns of the loop that one wait takes the place of.
+const TURNS: u128 = 32;
+
+/// The instructions of the largest loop that polls.
+const INSTRUCTIONS: u64 = 256;
+
+/// The last answers to the questions of a program.
+#[derive(Default)]
+pub(super) struct Spin {
+    last: Option<Polled>,
+    equal: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Polled {
+    /// What was asked, and what was answered.
+    question: (u32, u32),
+    answer: u32,
+    instructions: u64,
+    at: Time,
+    /// The instructions of the last turn of the loop.
+    turn: u64,
+}
+
+impl Spin {
+    /// Notes an answer. Returns how long to wait for another one, if the program polls.
+    pub(super) fn polled(
+        &mut self,
+        question: (u32, u32),
+        answer: u32,
+        instructions: u64,
+        at: Time,
+    ) -> Option<Span> {
+        let turn = self.last.map_or(0, |last| instructions - last.instructions);
+        let last = self.last.replace(Polled {
+            question,
+            answer,
+            instructions,
+            at,
+            turn,
+        })?;
+        let is_same = last.question == question && last.answer == answer && last.turn == turn;
+        self.equal = if is_same && turn <= INSTRUCTIONS {
+            self.equal + 1
+        } else {
+            0
+        };
+        (self.equal >= EQUAL).then(|| at.since(last.at) * TURNS)
+    }
+
+    /// Notes the end of a wait, which is no turn of the loop.
+    pub(super) fn waited(&mut self, until: Time) {
+        if let Some(last) = &mut self.last {
+            last.at = until;
+        }
+    }
+
+    /// Forgets the answers: the program has asked something else.
+    pub(super) fn other(&mut self) {
+        (self.last, self.equal) = (None, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::default() + Span::from_nanoseconds(nanoseconds)
+    }
+
+    #[test]
+    fn a_loop_that_polls_is_known_by_equal_answers_at_equal_distances() {
+        let mut spin = Spin::default();
+        let mut waits = (0..40).map(|turn| spin.polled((29, 0), 0, 5 * turn, at(10 * turn)));
+        let first = waits.position(|wait| wait.is_some()).unwrap();
+        assert_eq!(first as u32, EQUAL + 1);
+        assert_eq!(waits.next(), Some(Some(Span::from_nanoseconds(10) * TURNS)));
+    }
+
+    #[test]
+    fn what_does_not_poll_is_not_taken_for_it() {
+        let mut spin = Spin::default();
+        // Other work in each turn, another answer now and then, or a long way between.
+        let work = |turn: u64| spin.polled((29, 0), 0, 5 * turn * turn, at(10 * turn));
+        assert!((0..100).map(work).all(|wait| wait.is_none()));
+        let mut spin = Spin::default();
+        let answers = |turn: u64| spin.polled((29, 0), (turn / 8) as u32, 5 * turn, at(10 * turn));
+        assert!((0..100).map(answers).all(|wait| wait.is_none()));
+        let mut spin = Spin::default();
+        let far = |turn: u64| spin.polled((29, 0), 0, 1_000 * turn, at(10 * turn));
+        assert!((0..100).map(far).all(|wait| wait.is_none()));
+        let mut spin = Spin::default();
+        let others = |turn: u64| {
+            spin.other();
+            spin.polled((29, 0), 0, 5 * turn, at(10 * turn))
+        };
+        assert!((0..100).map(others).all(|wait| wait.is_none()));
+    }
+}

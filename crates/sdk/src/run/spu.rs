@@ -1,0 +1,835 @@
+//! The SPU side: a program of C as a program of an SPE, whose channels are those of the machine.
+//!
+//! | channel | what it is here |
+//! |---|---|
+//! | 0 to 2, 11 | events: computed from the state of the SPE when they are read |
+//! | 3, 4 | signals |
+//! | 7, 8 | the decrementer |
+//! | 16 to 21 | the six parts of a command; the last one issues it |
+//! | 12, 22 to 24 | tag groups |
+//! | 25, 26 | lists that stall |
+//! | 27 | the result of an atomic command |
+//! | 28 to 30 | mailboxes |
+//!
+//! Source: CBEA s.9, SPU Channel Map.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, Opcode, RawCommand, Tag, TagMask};
+use cellworks_machine::{CellSpe, Cycles, Mfc, SignalRegister, Span, Time};
+use wasmtime::{Caller, Linker, Store, Val, ValType};
+
+use super::address::Addresses;
+use super::code::{Code, SLICE, describe};
+use super::direct;
+use super::engine::Pace;
+use super::guest::Guest;
+use super::link::{Answer, Link, Linked, ask};
+use super::memory::{SharedMemory, next_instance_has};
+use super::spin::Spin;
+use super::wasi::{self, Clock, HasWasi, Wasi};
+use super::{Surroundings, Waiting};
+
+/// What a program of an SPU asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Question {
+    Clock(Clock),
+    Read(u32),
+    Write(u32, u32),
+    Count(u32),
+    Command(RawCommand),
+    /// Which of the tag groups are complete? Waits as the word for channel 23 says.
+    Tags {
+        mask: u32,
+        update: u32,
+    },
+    Stop(u32),
+    Halt,
+}
+
+impl From<Clock> for Question {
+    fn from(clock: Clock) -> Self {
+        Self::Clock(clock)
+    }
+}
+
+/// The data of an instance.
+pub(crate) struct State {
+    link: Link<Question>,
+    wasi: Arc<Mutex<Wasi>>,
+    memory: Guest,
+    addresses: Arc<Addresses>,
+    command: RawCommand,
+    tag_mask: u32,
+    /// The word for channel 23 whose result has not been read.
+    tag_update: Option<u32>,
+}
+
+impl Linked for State {
+    type Question = Question;
+    fn link(&self) -> &Link<Question> {
+        &self.link
+    }
+}
+
+impl HasWasi for State {
+    fn wasi(&self) -> &Mutex<Wasi> {
+        &self.wasi
+    }
+    fn memory(&self) -> &Guest {
+        &self.memory
+    }
+}
+
+impl State {
+    /// Writes to a channel that only this program sees, and returns true, if it is one.
+    fn write_here(&mut self, channel: u32, word: u32) -> bool {
+        match channel {
+            16 => self.command.lsa = word,
+            17 => self.command.ea = u64::from(word) << 32 | self.command.ea & 0xffff_ffff,
+            18 => self.command.ea = self.command.ea & !0xffff_ffff | u64::from(word),
+            19 => self.command.size = word,
+            20 => self.command.tag = word,
+            22 => self.tag_mask = word,
+            23 => self.tag_update = Some(word),
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Adds the imports of the SPU side to a linker.
+pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasi::add_to(linker)?;
+    linker.func_wrap_async("spu", "rdch", |mut caller: Caller<'_, State>, (channel,): (u32,)| {
+        Box::new(async move {
+            let question = match channel {
+                12 => return Ok(caller.data().tag_mask),
+                24 => {
+                    let state = caller.data_mut();
+                    let Some(update) = state.tag_update.take() else {
+                        let why = "it reads the status of tag groups (channel 24), and no update was asked for \
+                                   (`mfc_write_tag_update`, channel 23), so the SPU would wait forever";
+                        return Err(super::link::Fault(why.to_owned()).into());
+                    };
+                    Question::Tags { mask: state.tag_mask, update }
+                }
+                _ => Question::Read(channel),
+            };
+            ask(&mut caller, question).await.map(|word| word as u32)
+        })
+    })?;
+    linker.func_wrap_async(
+        "spu",
+        "wrch",
+        |mut caller: Caller<'_, State>, (channel, word): (u32, u32)| {
+            Box::new(async move {
+                if caller.data_mut().write_here(channel, word) {
+                    return Ok(());
+                }
+                if channel == 21 {
+                    let opcode = word;
+                    let command = RawCommand {
+                        opcode,
+                        ..caller.data().command
+                    };
+                    return issue(caller, command).await;
+                }
+                match direct::write(channel, word) {
+                    true => Ok(()),
+                    false => ask(&mut caller, Question::Write(channel, word))
+                        .await
+                        .map(drop),
+                }
+            })
+        },
+    )?;
+    linker.func_wrap_async(
+        "spu",
+        "rchcnt",
+        |mut caller: Caller<'_, State>, (channel,): (u32,)| {
+            Box::new(async move {
+                let question = match (channel, caller.data().tag_update) {
+                    (24, None) => return Ok(0),
+                    (24, Some(_)) => {
+                        let mask = caller.data().tag_mask;
+                        let complete = ask(&mut caller, Question::Tags { mask, update: 0 }).await?;
+                        let is_there = match caller.data().tag_update {
+                            Some(1) => mask == 0 || complete != 0,
+                            Some(2) => complete as u32 == mask,
+                            _ => true,
+                        };
+                        return Ok(is_there.into());
+                    }
+                    _ => match direct::count(channel) {
+                        Some(count) => return Ok(count),
+                        None => Question::Count(channel),
+                    },
+                };
+                ask(&mut caller, question).await.map(|count| count as u32)
+            })
+        },
+    )?;
+    linker.func_wrap_async(
+        "spu",
+        "dma",
+        |mut caller: Caller<'_, State>,
+         (lsa, eah, eal, size, tag, opcode): (u32, u32, u32, u32, u32, u32)| {
+            Box::new(async move {
+                let ea = u64::from(eah) << 32 | u64::from(eal);
+                let command = RawCommand {
+                    opcode,
+                    lsa,
+                    ea,
+                    size,
+                    tag,
+                };
+                issue(caller, command).await
+            })
+        },
+    )?;
+    linker.func_wrap_async(
+        "spu",
+        "stop",
+        |mut caller: Caller<'_, State>, (code,): (u32,)| {
+            Box::new(async move {
+                ask(&mut caller, Question::Stop(code & 0x3fff))
+                    .await
+                    .map(drop)
+            })
+        },
+    )?;
+    linker.func_wrap_async("spu", "halt", |mut caller: Caller<'_, State>, (): ()| {
+        Box::new(async move { ask(&mut caller, Question::Halt).await.map(drop) })
+    })?;
+    linker.func_wrap_async(
+        "wasi_snapshot_preview1",
+        "proc_exit",
+        |mut caller: Caller<'_, State>, (code,): (u32,)| {
+            Box::new(async move {
+                ask(&mut caller, Question::Stop(EXIT | code & 0xff)).await?;
+                let why = "it was started again after its end, without a new load";
+                Err::<(), _>(super::link::Fault(why.to_owned()).into())
+            })
+        },
+    )?;
+    Ok(())
+}
+
+/// Issues a command of a program.
+async fn issue(mut caller: Caller<'_, State>, command: RawCommand) -> wasmtime::Result<()> {
+    let translated = caller.data().addresses.of_command(command);
+    // Atomic commands have a result, which the program reads from another channel.
+    let is_atomic = is_atomic(Opcode::from_number(command.opcode as u16));
+    if !is_atomic && direct::issue(translated) {
+        return Ok(());
+    }
+    ask(&mut caller, Question::Command(translated))
+        .await
+        .map(drop)
+}
+
+/// Whether a command is carried out at once, and has a result.
+fn is_atomic(opcode: Option<Opcode>) -> bool {
+    matches!(
+        opcode,
+        Some(Opcode::Getllar | Opcode::Putllc | Opcode::Putlluc)
+    )
+}
+
+/// The stop codes by which a program exits; the low byte is the exit code.
+pub(crate) const EXIT: u32 = 0x2000;
+
+/// Why a program stopped.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// It executed a stop with this code. After another code than [`EXIT`], it can go on.
+    Code(u32),
+    /// It executed a halt (`spu_hcmpeq`).
+    Halt,
+    /// It was wrong, at a place in its source.
+    Fault {
+        why: String,
+        place: &'static str,
+        exception: Exception,
+    },
+    /// The run has ended.
+    Cancelled,
+}
+
+/// The kinds of faults that `spe_context_run` tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exception {
+    /// A command with a wrong address, size or tag.
+    DmaAlignment,
+    /// A command to memory that does not exist.
+    DmaStorage,
+    /// Any other fault of the program.
+    Program,
+}
+
+/// The three first arguments of a program: of `main`, or the registers 3 to 5.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arguments {
+    Numbers([u64; 3]),
+    Registers([u128; 3]),
+}
+
+/// The run of a program on an SPE, from its start to its exit, over any number of stops.
+pub(crate) struct Run {
+    code: Arc<Code<State>>,
+    link: Link<Question>,
+    future: Pin<Box<dyn Future<Output = wasmtime::Result<()>> + Send>>,
+    addresses: Arc<Addresses>,
+    waiting: Waiting,
+    memory: Guest,
+    channels: Channels,
+    spin: Spin,
+    is_stopped: bool,
+    charged: u64,
+    yields: u64,
+    exception: Exception,
+}
+
+/// The channels of an SPU that the machine does not have.
+#[derive(Default)]
+struct Channels {
+    event_mask: u32,
+    /// The events that were acknowledged and whose cause is still there.
+    acknowledged: u32,
+    stalled: u32,
+    atomic_status: Option<u32>,
+    save_restore: u32,
+}
+
+/// The bits of the channels 0 to 2 and 11 (CBEA s.9.11, SPU Event Facility).
+mod event {
+    pub(super) const TAG_STATUS: u32 = 0x1;
+    pub(super) const LIST_STALL: u32 = 0x2;
+    pub(super) const COMMAND_QUEUE: u32 = 0x8;
+    pub(super) const IN_MBOX: u32 = 0x10;
+    pub(super) const DECREMENTER: u32 = 0x20;
+    pub(super) const OUT_INTR_MBOX: u32 = 0x40;
+    pub(super) const OUT_MBOX: u32 = 0x80;
+    pub(super) const SIGNAL_2: u32 = 0x100;
+    pub(super) const SIGNAL_1: u32 = 0x200;
+    pub(super) const RESERVATION_LOST: u32 = 0x400;
+}
+
+impl Run {
+    /// Prepares the run of a loaded program. The data is in the local store already.
+    pub(crate) fn new(
+        code: &Arc<Code<State>>,
+        local_store: &SharedMemory,
+        memory: Guest,
+        surroundings: &Surroundings,
+        arguments: Arguments,
+    ) -> Self {
+        let Surroundings {
+            wasi,
+            addresses,
+            waiting,
+            ..
+        } = surroundings;
+        let link = Link::default();
+        let state = State {
+            link: link.clone(),
+            wasi: Arc::clone(wasi),
+            memory: memory.clone(),
+            addresses: Arc::clone(addresses),
+            command: RawCommand {
+                opcode: 0,
+                lsa: 0,
+                ea: 0,
+                size: 0,
+                tag: 0,
+            },
+            tag_mask: 0,
+            tag_update: None,
+        };
+        let future = main(Arc::clone(code), local_store.clone(), state, arguments);
+        Self {
+            code: Arc::clone(code),
+            link,
+            future: Box::pin(future),
+            addresses: Arc::clone(addresses),
+            waiting: waiting.clone(),
+            memory,
+            channels: Channels::default(),
+            spin: Spin::default(),
+            is_stopped: false,
+            charged: 0,
+            yields: 0,
+            exception: Exception::Program,
+        }
+    }
+
+    /// Runs the program on `spe` until it stops.
+    pub(crate) fn go<S: CellSpe>(&mut self, spe: &S) -> Stop {
+        if std::mem::take(&mut self.is_stopped) {
+            self.link.answer(Answer::Value(0));
+        }
+        loop {
+            // Between two polls no code of WebAssembly is on this stack: here, and only here, the
+            // machine may switch to another program.
+            let polled = match self.code.pace {
+                Pace::Clock => direct::with(spe, || self.poll()),
+                Pace::Instructions => self.poll(),
+            };
+            if let Some(end) = polled {
+                self.charge(spe);
+                return match end {
+                    Ok(()) => Stop::Code(EXIT),
+                    Err(error) => {
+                        let (why, place) = describe(&error, &self.code.program);
+                        Stop::Fault {
+                            why,
+                            place,
+                            exception: self.exception,
+                        }
+                    }
+                };
+            }
+            let question = self.link.take_question();
+            if question.is_none() {
+                self.yields += 1;
+            }
+            self.charge(spe);
+            let answer = match question {
+                None => {
+                    // It has computed for long.
+                    if spe.is_cancelled() {
+                        return Stop::Cancelled;
+                    }
+                    spe.yield_now();
+                    continue;
+                }
+                Some(Question::Stop(code)) => {
+                    self.is_stopped = true;
+                    return Stop::Code(code);
+                }
+                Some(Question::Halt) => {
+                    self.is_stopped = true;
+                    return Stop::Halt;
+                }
+                Some(question) => self.carry_out(spe, question),
+            };
+            self.link.answer(answer);
+        }
+    }
+
+    fn poll(&mut self) -> Option<wasmtime::Result<()>> {
+        match self
+            .future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            Poll::Ready(end) => Some(end),
+            Poll::Pending => None,
+        }
+    }
+
+    /// Lets the simulated time pass that the instructions since the last call take.
+    fn charge<S: CellSpe>(&mut self, spe: &S) {
+        let executed = self.link.instructions().max(self.yields * SLICE);
+        if let Some(new) = executed.checked_sub(self.charged).filter(|new| *new > 0) {
+            self.charged = executed;
+            spe.compute(Cycles(new));
+        }
+    }
+
+    /// Returns where in its source the program has asked the question that is not answered yet.
+    fn place(&mut self) -> &'static str {
+        self.link.answer(Answer::Where);
+        let _ = self.poll();
+        match self.link.take_place() {
+            Some(backtrace) => self.code.program.place(&backtrace),
+            None => "a place that is not known",
+        }
+    }
+
+    /// Calls `attempt`, and if it returns nothing, waits in `wait`, with the place in the source.
+    fn wait_for<S: CellSpe, R>(
+        &mut self,
+        spe: &S,
+        attempt: impl FnOnce(&S) -> Option<R>,
+        wait: impl FnOnce(&S) -> R,
+    ) -> R {
+        attempt(spe).unwrap_or_else(|| {
+            let place = self.place();
+            self.waiting.at(spe.id(), place);
+            wait(spe)
+        })
+    }
+
+    fn carry_out<S: CellSpe>(&mut self, spe: &S, question: Question) -> Answer {
+        if !matches!(question, Question::Count(_)) {
+            self.spin.other();
+        }
+        let value = match question {
+            Question::Clock(Clock::Now) => nanoseconds(spe.now()),
+            Question::Clock(Clock::Sleep(until)) => {
+                let until = Time::default() + Span::from_nanoseconds(until);
+                if until <= spe.now() {
+                    spe.yield_now();
+                } else {
+                    let place = self.place();
+                    self.waiting.at(spe.id(), place);
+                    spe.wait_until_deadline(&"the end of its sleep", until, &mut || false);
+                }
+                0
+            }
+            Question::Command(command) => return self.issue(spe, command),
+            Question::Tags { mask, update } => {
+                let tags = TagMask::from_bits(mask);
+                let complete = |spe: &S| tags & !spe.mfc().incomplete_tags();
+                let complete = match update {
+                    0 => complete(spe),
+                    1 => self.wait_for(
+                        spe,
+                        |spe| Some(complete(spe)).filter(|done| !done.is_empty() || mask == 0),
+                        |spe| spe.mfc().wait_any(tags),
+                    ),
+                    2 => self.wait_for(
+                        spe,
+                        |spe| Some(complete(spe)).filter(|done| *done == tags),
+                        |spe| {
+                            spe.mfc().wait_all(tags);
+                            tags
+                        },
+                    ),
+                    other => {
+                        return Answer::Fault(format!(
+                            "it asks for the update {other} of the tag status (channel 23): 0 is at once, 1 when any, \
+                             and 2 when all groups are complete"
+                        ));
+                    }
+                };
+                complete.bits().into()
+            }
+            Question::Read(channel) => match self.read(spe, channel) {
+                Ok(word) => word.into(),
+                Err(answer) => return answer,
+            },
+            Question::Write(channel, word) => return self.write(spe, channel, word),
+            Question::Count(channel) => {
+                let Some(mut count) = self.count(spe, channel) else {
+                    return Answer::Fault(no_channel(channel, "counted"));
+                };
+                let polls = self.code.pace == Pace::Instructions && count == 0;
+                let wait =
+                    polls.then(|| self.spin.polled((channel, 0), 0, self.charged, spe.now()));
+                if let Some(wait) = wait.flatten() {
+                    let why = format_args!("a change of the count of channel {channel}");
+                    let until = spe.now() + wait;
+                    spe.wait_until_deadline(&why, until, &mut || {
+                        count = self.count(spe, channel).unwrap_or_default();
+                        count > 0
+                    });
+                    self.spin.waited(spe.now());
+                }
+                count as u64
+            }
+            Question::Stop(_) | Question::Halt => unreachable!("`go` has answered"),
+        };
+        Answer::Value(value)
+    }
+
+    fn fault(&mut self, fault: cellworks_machine::mfc::MfcFault) -> Answer {
+        use cellworks_machine::mfc::MfcFault as F;
+        self.exception = match fault {
+            F::DataSegment { .. } | F::DataStorage { .. } => Exception::DmaStorage,
+            _ => Exception::DmaAlignment,
+        };
+        Answer::Fault(self.addresses.in_program(fault).to_string())
+    }
+
+    fn issue<S: CellSpe>(&mut self, spe: &S, command: RawCommand) -> Answer {
+        let opcode = Opcode::from_number(command.opcode as u16);
+        let (lsa, ea) = (LsAddr(command.lsa), EffectiveAddress(command.ea));
+        // The three commands that are carried out at once check their line alone.
+        if is_atomic(opcode)
+            && let Err(fault) = command.check(self.memory.0.bytes() as u32)
+        {
+            return self.fault(fault);
+        }
+        let result = match opcode {
+            Some(Opcode::Getllar) => spe.mfc().getllar(lsa, ea).map(|()| Some(4)),
+            Some(Opcode::Putllc) => spe
+                .mfc()
+                .putllc(lsa, ea)
+                .map(|stored| Some(u32::from(!stored))),
+            Some(Opcode::Putlluc) => spe.mfc().putlluc(lsa, ea).map(|()| Some(2)),
+            _ => match spe.mfc().try_issue(command) {
+                Ok(()) => Ok(None),
+                Err(cellworks_machine::TryIssueError::Fault(fault)) => Err(fault),
+                Err(cellworks_machine::TryIssueError::Full) => {
+                    let place = self.place();
+                    self.waiting.at(spe.id(), place);
+                    spe.mfc().issue(command).map(|()| None)
+                }
+            },
+        };
+        match result {
+            Ok(status) => {
+                if status.is_some() {
+                    self.channels.atomic_status = status;
+                }
+                Answer::Value(0)
+            }
+            Err(fault) => self.fault(fault),
+        }
+    }
+
+    fn read<S: CellSpe>(&mut self, spe: &S, channel: u32) -> Result<u32, Answer> {
+        Ok(match channel {
+            0 => loop {
+                let events = self.events(spe);
+                if events != 0 {
+                    break events;
+                }
+                if self.channels.event_mask == 0 {
+                    let why = "it waits for an event (channel 0), and its event mask has none (channel 1)";
+                    return Err(Answer::Fault(why.to_owned()));
+                }
+                let place = self.place();
+                self.waiting.at(spe.id(), place);
+                self.wait_for_events(spe);
+            },
+            3 | 4 => {
+                let register = register_of(channel);
+                self.wait_for(
+                    spe,
+                    |spe| spe.try_read_signal(register),
+                    |spe| spe.read_signal(register),
+                )
+            }
+            8 => spe.decrementer(),
+            11 => self.channels.event_mask,
+            13 => 0,
+            15 => self.channels.save_restore,
+            25 => {
+                let stalled = std::mem::take(&mut self.channels.stalled);
+                if stalled != 0 {
+                    stalled
+                } else {
+                    let mfc = |spe: &S| {
+                        let stalled = spe.mfc().take_stall_notifications();
+                        (!stalled.is_empty()).then_some(stalled)
+                    };
+                    self.wait_for(spe, mfc, |spe| spe.mfc().wait_stalled()).bits()
+                }
+            }
+            27 => self.channels.atomic_status.take().ok_or_else(|| {
+                let why = "it reads the status of an atomic command (channel 27), and there is none since the last \
+                           one was read, so the SPU would wait forever";
+                Answer::Fault(why.to_owned())
+            })?,
+            29 => self.wait_for(spe, S::try_read_in_mbox, S::read_in_mbox),
+            _ => return Err(Answer::Fault(no_channel(channel, "read"))),
+        })
+    }
+
+    fn write<S: CellSpe>(&mut self, spe: &S, channel: u32, word: u32) -> Answer {
+        let kind = match channel {
+            28 => Some(Outbound::Plain),
+            30 => Some(Outbound::Interrupt),
+            _ => None,
+        };
+        match channel {
+            1 => self.channels.event_mask = word,
+            2 => {
+                self.channels.acknowledged |= word & self.levels(spe);
+            }
+            7 => {
+                self.channels.acknowledged &= !event::DECREMENTER;
+                spe.set_decrementer(word);
+            }
+            // A synchronisation of several sources: transfers are complete when their tags are.
+            9 => {}
+            14 => self.channels.save_restore = word,
+            26 => {
+                let Some(tag) = Tag::new(word) else {
+                    return Answer::Fault(format!(
+                        "it acknowledges the stall of tag {word} (channel 26): tags are 0 to 31"
+                    ));
+                };
+                if let Err(fault) = spe.mfc().acknowledge_stall(tag) {
+                    return self.fault(fault);
+                }
+            }
+            28 | 30 => {
+                let kind = kind.expect("these are the two mailboxes");
+                self.wait_for(
+                    spe,
+                    |spe| spe.try_write_out_mbox(kind, word).ok(),
+                    |spe| spe.write_out_mbox(kind, word),
+                );
+            }
+            _ => return Answer::Fault(no_channel(channel, "written")),
+        }
+        Answer::Value(0)
+    }
+
+    fn count<S: CellSpe>(&mut self, spe: &S, channel: u32) -> Option<usize> {
+        Some(match channel {
+            0 => usize::from(self.events(spe) != 0),
+            3 | 4 => usize::from(spe.has_signal(register_of(channel))),
+            1 | 2 | 7 | 8 | 9 | 11..=20 | 22 | 23 | 26 => 1,
+            21 => spe.mfc().free_entries(),
+            25 => {
+                self.channels.stalled |= spe.mfc().take_stall_notifications().bits();
+                usize::from(self.channels.stalled != 0)
+            }
+            27 => usize::from(self.channels.atomic_status.is_some()),
+            28 => spe.out_mbox_room(Outbound::Plain),
+            29 => spe.in_mbox_count(),
+            30 => spe.out_mbox_room(Outbound::Interrupt),
+            _ => return None,
+        })
+    }
+
+    /// Returns the causes of events that are there now, acknowledged or not.
+    fn levels<S: CellSpe>(&mut self, spe: &S) -> u32 {
+        let mask = self.channels.event_mask;
+        let mut levels = 0;
+        let mut look = |bit: u32, is_there: &mut dyn FnMut() -> bool| {
+            if mask & bit != 0 && is_there() {
+                levels |= bit;
+            }
+        };
+        let stalled = &mut self.channels.stalled;
+        look(event::TAG_STATUS, &mut || {
+            spe.mfc().incomplete_tags().is_empty()
+        });
+        look(event::LIST_STALL, &mut || {
+            *stalled |= spe.mfc().take_stall_notifications().bits();
+            *stalled != 0
+        });
+        look(event::COMMAND_QUEUE, &mut || spe.mfc().free_entries() > 0);
+        look(event::IN_MBOX, &mut || spe.in_mbox_count() > 0);
+        look(event::DECREMENTER, &mut || spe.decrementer() >> 31 != 0);
+        look(event::OUT_INTR_MBOX, &mut || {
+            spe.out_mbox_room(Outbound::Interrupt) > 0
+        });
+        look(event::OUT_MBOX, &mut || {
+            spe.out_mbox_room(Outbound::Plain) > 0
+        });
+        look(event::SIGNAL_1, &mut || spe.has_signal(SignalRegister::One));
+        look(event::SIGNAL_2, &mut || spe.has_signal(SignalRegister::Two));
+        look(event::RESERVATION_LOST, &mut || {
+            spe.mfc().reservation_lost()
+        });
+        levels
+    }
+
+    /// Returns the events that the program has enabled and not acknowledged.
+    fn events<S: CellSpe>(&mut self, spe: &S) -> u32 {
+        let levels = self.levels(spe);
+        self.channels.acknowledged &= levels;
+        levels & !self.channels.acknowledged
+    }
+
+    fn wait_for_events<S: CellSpe>(&mut self, spe: &S) {
+        let why = Events(self.channels.event_mask);
+        // The decrementer counts without a wake, so the wait ends when it will be negative.
+        if self.channels.event_mask & event::DECREMENTER != 0 && spe.decrementer() >> 31 == 0 {
+            let ticks = u64::from(spe.decrementer()) + 1;
+            let span = spe.timebase().span_of(ticks);
+            spe.wait_until_deadline(&why, spe.now() + span, &mut || self.events(spe) != 0);
+        } else {
+            spe.wait_until(&why, &mut || self.events(spe) != 0);
+        }
+    }
+}
+
+/// The events for which a program waits, for the report of a deadlock.
+struct Events(u32);
+
+impl fmt::Display for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an event of its mask {:#x}", self.0)
+    }
+}
+
+fn register_of(channel: u32) -> SignalRegister {
+    if channel == 3 {
+        SignalRegister::One
+    } else {
+        SignalRegister::Two
+    }
+}
+
+fn no_channel(channel: u32, how: &str) -> String {
+    format!(
+        "channel {channel} cannot be {how}: an SPU has no such channel, or it goes the other way"
+    )
+}
+
+/// Returns the nanoseconds since the start of the run.
+pub(super) fn nanoseconds(time: Time) -> u64 {
+    (time.as_femtoseconds() / 1_000_000) as u64
+}
+
+/// The whole program, as a future that asks the machine for what only it can do.
+async fn main(
+    code: Arc<Code<State>>,
+    local_store: SharedMemory,
+    state: State,
+    arguments: Arguments,
+) -> wasmtime::Result<()> {
+    let mut store = Store::new(code.linker.engine(), state);
+    code.pace(&mut store)?;
+    next_instance_has(&local_store);
+    let instance = code
+        .linker
+        .instantiate_async(&mut store, &code.program.module)
+        .await?;
+    let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
+    init.call_async(&mut store, ()).await?;
+    let main = instance
+        .get_func(&mut store, "__cell_main")
+        .ok_or_else(|| wasmtime::format_err!("it has no function `main`"))?;
+    let types = main.ty(&store);
+    let values = types
+        .params()
+        .enumerate()
+        .map(|(index, kind)| match (arguments, kind) {
+            (Arguments::Numbers(numbers), kind) => {
+                let number = numbers.get(index).copied().unwrap_or(0);
+                match kind {
+                    ValType::I64 => Val::I64(number as i64),
+                    ValType::V128 => Val::V128((u128::from(number)).into()),
+                    _ => Val::I32(number as i32),
+                }
+            }
+            // The first word of a register is its preferred slot.
+            (Arguments::Registers(registers), kind) => {
+                let register = registers.get(index).copied().unwrap_or(0);
+                match kind {
+                    ValType::I64 => Val::I64((register >> 64) as i64),
+                    ValType::V128 => {
+                        // The first element of a vector is the lowest lane.
+                        let words = register.to_be_bytes();
+                        let mut lanes = [0; 16];
+                        for (to, from) in lanes.chunks_mut(4).zip(words.chunks(4)) {
+                            to.copy_from_slice(&[from[3], from[2], from[1], from[0]]);
+                        }
+                        Val::V128(u128::from_le_bytes(lanes).into())
+                    }
+                    _ => Val::I32((register >> 96) as i32),
+                }
+            }
+        });
+    let values: Vec<Val> = values.collect();
+    let mut results = vec![Val::I32(0); types.results().len()];
+    main.call_async(&mut store, &values, &mut results).await?;
+    let status = results.first().and_then(Val::i32).unwrap_or(0);
+    let exit = instance.get_typed_func::<i32, ()>(&mut store, "__cell_exit")?;
+    exit.call_async(&mut store, status).await
+}

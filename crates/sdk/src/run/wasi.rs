@@ -1,0 +1,662 @@
+//! Files, arguments, time and randomness for both sides: `wasi_snapshot_preview1`, over big-endian
+//! memory. All programs of a run share the open files, as on a Cell, whose SPEs ask the PPE.
+//!
+//! A program sees the standard streams and the folders that it was given. `cap-std` keeps it in
+//! them. Time is the machine's.
+
+// Rejected: `wasmtime-wasi`, which reads and writes little-endian memory.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cap_std::fs::{Dir, File, FileType, Metadata, MetadataExt, OpenOptions};
+use wasmtime::{Caller, Linker};
+
+use super::guest::{Guest, Outside, element};
+use super::link::{Linked, ask};
+
+/// An error number of WASI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Errno(u16);
+
+const BADF: Errno = Errno(8);
+const FAULT: Errno = Errno(21);
+const INVAL: Errno = Errno(28);
+const IO: Errno = Errno(29);
+const NOSYS: Errno = Errno(52);
+const NOTDIR: Errno = Errno(54);
+const NOTSUP: Errno = Errno(58);
+const SPIPE: Errno = Errno(70);
+
+impl From<Outside> for Errno {
+    fn from(_: Outside) -> Self {
+        FAULT
+    }
+}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        Self(match error.kind() {
+            Kind::PermissionDenied => 2,
+            Kind::AlreadyExists => 20,
+            Kind::InvalidInput => 28,
+            Kind::IsADirectory => 31,
+            Kind::InvalidFilename => 37,
+            Kind::NotFound => 44,
+            Kind::StorageFull => 51,
+            Kind::NotADirectory => 54,
+            Kind::DirectoryNotEmpty => 55,
+            Kind::Unsupported => 58,
+            Kind::BrokenPipe => 64,
+            Kind::ReadOnlyFilesystem => 69,
+            Kind::NotSeekable => 70,
+            _ => return IO,
+        })
+    }
+}
+
+type Done = Result<(), Errno>;
+
+/// An open file of a program.
+enum Open {
+    Input,
+    Output,
+    Error,
+    File(File),
+    Folder { dir: Dir, name: Option<String> },
+}
+
+/// A question about time: the part of an import that only the machine can answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// How many nanoseconds have passed since the start of the run?
+    Now,
+    /// Wait until this many nanoseconds have passed since the start of the run.
+    Sleep(u64),
+}
+
+/// What the programs of a run have of the system around them.
+pub(crate) struct Wasi {
+    arguments: Vec<Vec<u8>>,
+    environment: Vec<Vec<u8>>,
+    files: Vec<Option<Open>>,
+    /// The time of day at the start of the run, in nanoseconds since 1970.
+    began: u64,
+    /// The state of the generator of random numbers, the same in each run.
+    random: u64,
+}
+
+/// The data of a store with WASI.
+pub(crate) trait HasWasi: Linked {
+    /// Returns what all programs of the run share.
+    fn wasi(&self) -> &Mutex<Wasi>;
+    /// Returns the memory of the program.
+    fn memory(&self) -> &Guest;
+}
+
+impl Wasi {
+    /// Makes the surroundings of a run that begins `began` nanoseconds after 1970. `folders` are
+    /// the folders that programs may use, each with the name by which they know it.
+    pub(crate) fn new(
+        arguments: Vec<Vec<u8>>,
+        environment: Vec<Vec<u8>>,
+        folders: Vec<(String, Dir)>,
+        began: u64,
+    ) -> Self {
+        let streams = [Open::Input, Open::Output, Open::Error];
+        let folders = folders.into_iter().map(|(name, dir)| Open::Folder {
+            dir,
+            name: Some(name),
+        });
+        Self {
+            arguments,
+            environment,
+            files: streams.into_iter().chain(folders).map(Some).collect(),
+            began,
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    fn open(&mut self, fd: u32) -> Result<&mut Open, Errno> {
+        self.files
+            .get_mut(fd as usize)
+            .and_then(Option::as_mut)
+            .ok_or(BADF)
+    }
+
+    fn file(&mut self, fd: u32) -> Result<&mut File, Errno> {
+        match self.open(fd)? {
+            Open::File(file) => Ok(file),
+            Open::Folder { .. } => Err(BADF),
+            _ => Err(SPIPE),
+        }
+    }
+
+    fn folder(&mut self, fd: u32) -> Result<&Dir, Errno> {
+        match self.open(fd)? {
+            Open::Folder { dir, .. } => Ok(dir),
+            _ => Err(NOTDIR),
+        }
+    }
+
+    fn add(&mut self, open: Open) -> u32 {
+        let free = self.files.iter().position(Option::is_none);
+        let fd = free.unwrap_or_else(|| {
+            self.files.push(None);
+            self.files.len() - 1
+        });
+        self.files[fd] = Some(open);
+        fd as u32
+    }
+
+    fn lists(memory: &Guest, texts: &[Vec<u8>], pointers: u32, mut bytes: u32) -> Done {
+        for (index, text) in texts.iter().enumerate() {
+            memory.set_u32(element(pointers, 4, index as u32), bytes)?;
+            memory.set_bytes(bytes, text)?;
+            memory.set_u8(bytes.saturating_add(text.len() as u32), 0)?;
+            bytes = bytes.saturating_add(text.len() as u32 + 1);
+        }
+        Ok(())
+    }
+
+    fn sizes(memory: &Guest, texts: &[Vec<u8>], count: u32, bytes: u32) -> Done {
+        memory.set_u32(count, texts.len() as u32)?;
+        memory.set_u32(bytes, texts.iter().map(|text| text.len() as u32 + 1).sum())?;
+        Ok(())
+    }
+
+    /// Calls `step` for each buffer of a list, until one is not used to its end.
+    fn buffers(
+        memory: &Guest,
+        list: u32,
+        count: u32,
+        done: u32,
+        mut step: impl FnMut(u32, usize) -> Result<usize, Errno>,
+    ) -> Done {
+        let mut all = 0;
+        for buffer in 0..count {
+            let at = memory.u32(element(list, 8, buffer))?;
+            let bytes = memory.u32(element(list, 8, buffer).saturating_add(4))? as usize;
+            let used = step(at, bytes)?;
+            all += used;
+            if used < bytes {
+                break;
+            }
+        }
+        Ok(memory.set_u32(done, all as u32)?)
+    }
+
+    fn fd_write(&mut self, memory: &Guest, fd: u32, list: u32, count: u32, done: u32) -> Done {
+        let open = self.open(fd)?;
+        Self::buffers(memory, list, count, done, |at, bytes| {
+            let bytes = memory.bytes(at, bytes)?;
+            match open {
+                Open::Input | Open::Folder { .. } => return Err(BADF),
+                Open::Output => {
+                    let mut output = io::stdout().lock();
+                    output.write_all(&bytes)?;
+                    output.flush()?;
+                }
+                Open::Error => io::stderr().lock().write_all(&bytes)?,
+                Open::File(file) => file.write_all(&bytes)?,
+            }
+            Ok(bytes.len())
+        })
+    }
+
+    fn fd_read(&mut self, memory: &Guest, fd: u32, list: u32, count: u32, done: u32) -> Done {
+        let open = self.open(fd)?;
+        Self::buffers(memory, list, count, done, |at, bytes| {
+            // What is not in the memory is not read from the file either.
+            memory.bytes(at, bytes)?;
+            let mut buffer = vec![0; bytes];
+            let read = match open {
+                Open::Input => io::stdin().lock().read(&mut buffer)?,
+                Open::File(file) => file.read(&mut buffer)?,
+                _ => return Err(BADF),
+            };
+            memory.set_bytes(at, &buffer[..read])?;
+            Ok(read)
+        })
+    }
+
+    fn fd_pwrite(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        list: u32,
+        count: u32,
+        at: u64,
+        done: u32,
+    ) -> Done {
+        let file = self.file(fd)?;
+        let before = file.stream_position()?;
+        file.seek(SeekFrom::Start(at))?;
+        let result = self.fd_write(memory, fd, list, count, done);
+        self.file(fd)?.seek(SeekFrom::Start(before))?;
+        result
+    }
+
+    fn fd_pread(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        list: u32,
+        count: u32,
+        at: u64,
+        done: u32,
+    ) -> Done {
+        let file = self.file(fd)?;
+        let before = file.stream_position()?;
+        file.seek(SeekFrom::Start(at))?;
+        let result = self.fd_read(memory, fd, list, count, done);
+        self.file(fd)?.seek(SeekFrom::Start(before))?;
+        result
+    }
+
+    fn fd_seek(&mut self, memory: &Guest, fd: u32, by: i64, whence: u32, at: u32) -> Done {
+        let to = match whence {
+            0 => SeekFrom::Start(by.try_into().map_err(|_| INVAL)?),
+            1 => SeekFrom::Current(by),
+            2 => SeekFrom::End(by),
+            _ => return Err(INVAL),
+        };
+        let now = self.file(fd)?.seek(to)?;
+        Ok(memory.set_u64(at, now)?)
+    }
+
+    fn fd_close(&mut self, fd: u32) -> Done {
+        self.open(fd)?;
+        self.files[fd as usize] = None;
+        Ok(())
+    }
+
+    fn fd_renumber(&mut self, from: u32, to: u32) -> Done {
+        self.open(from)?;
+        self.open(to)?;
+        self.files[to as usize] = self.files[from as usize].take();
+        Ok(())
+    }
+
+    fn fd_fdstat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
+        let kind = match self.open(fd)? {
+            Open::Input | Open::Output | Open::Error => 2,
+            Open::File(_) => 4,
+            Open::Folder { .. } => 3,
+        };
+        // All rights but those to seek and tell in a stream, by which a C library knows a terminal.
+        let rights = if kind == 2 { !0x24 } else { !0u64 };
+        memory.set_bytes(at, &[0; 24])?;
+        memory.set_u8(at, kind)?;
+        memory.set_u64(at.saturating_add(8), rights)?;
+        Ok(memory.set_u64(at.saturating_add(16), !0)?)
+    }
+
+    fn filestat(memory: &Guest, at: u32, metadata: &Metadata) -> Done {
+        memory.set_bytes(at, &[0; 64])?;
+        memory.set_u64(at, metadata.dev())?;
+        memory.set_u64(at.saturating_add(8), metadata.ino())?;
+        memory.set_u8(at.saturating_add(16), kind_of(metadata.file_type()))?;
+        memory.set_u64(at.saturating_add(24), metadata.nlink())?;
+        memory.set_u64(at.saturating_add(32), metadata.len())?;
+        let nanoseconds = |seconds: i64, rest: i64| (seconds * 1_000_000_000 + rest) as u64;
+        memory.set_u64(
+            at.saturating_add(40),
+            nanoseconds(metadata.atime(), metadata.atime_nsec()),
+        )?;
+        memory.set_u64(
+            at.saturating_add(48),
+            nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        )?;
+        Ok(memory.set_u64(
+            at.saturating_add(56),
+            nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        )?)
+    }
+
+    fn fd_filestat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
+        let metadata = match self.open(fd)? {
+            Open::File(file) => file.metadata()?,
+            Open::Folder { dir, .. } => dir.dir_metadata()?,
+            _ => {
+                memory.set_bytes(at, &[0; 64])?;
+                return Ok(memory.set_u8(at.saturating_add(16), 2)?);
+            }
+        };
+        Self::filestat(memory, at, &metadata)
+    }
+
+    fn path(memory: &Guest, at: u32, bytes: u32) -> Result<String, Errno> {
+        String::from_utf8(memory.bytes(at, bytes as usize)?).map_err(|_| INVAL)
+    }
+
+    fn path_filestat_get(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        follow: u32,
+        path: (u32, u32),
+        at: u32,
+    ) -> Done {
+        let path = Self::path(memory, path.0, path.1)?;
+        let folder = self.folder(fd)?;
+        let follow = follow & 1 != 0;
+        let metadata = if follow {
+            folder.metadata(path)?
+        } else {
+            folder.symlink_metadata(path)?
+        };
+        Self::filestat(memory, at, &metadata)
+    }
+
+    fn path_open(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        path: (u32, u32),
+        how: u32,
+        rights: u64,
+        flags: u32,
+        opened: u32,
+    ) -> Done {
+        let path = Self::path(memory, path.0, path.1)?;
+        let folder = self.folder(fd)?;
+        let (create, directory, exclusive, truncate) =
+            (how & 1 != 0, how & 2 != 0, how & 4 != 0, how & 8 != 0);
+        let (read, write, append) = (rights & 2 != 0, rights & 0x40 != 0, flags & 1 != 0);
+        let is_folder = || {
+            folder
+                .metadata(&path)
+                .is_ok_and(|metadata| metadata.is_dir())
+        };
+        let open = if directory || !write && is_folder() {
+            Open::Folder {
+                dir: folder.open_dir(&path)?,
+                name: None,
+            }
+        } else {
+            let mut options = OpenOptions::new();
+            options
+                .read(read || !write)
+                .write(write && !append)
+                .append(write && append);
+            options.truncate(truncate && write);
+            if exclusive {
+                options.create_new(create);
+            } else {
+                options.create(create);
+            }
+            Open::File(folder.open_with(&path, &options)?)
+        };
+        let fd = self.add(open);
+        Ok(memory.set_u32(opened, fd)?)
+    }
+
+    fn fd_prestat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
+        let Open::Folder {
+            name: Some(name), ..
+        } = self.open(fd)?
+        else {
+            return Err(BADF);
+        };
+        memory.set_u32(at, 0)?;
+        Ok(memory.set_u32(at.saturating_add(4), name.len() as u32)?)
+    }
+
+    fn fd_prestat_dir_name(&mut self, memory: &Guest, fd: u32, at: u32, bytes: u32) -> Done {
+        let Open::Folder {
+            name: Some(name), ..
+        } = self.open(fd)?
+        else {
+            return Err(BADF);
+        };
+        let name = name.as_bytes().get(..bytes as usize).ok_or(INVAL)?;
+        Ok(memory.set_bytes(at, name)?)
+    }
+
+    fn fd_readdir(
+        &mut self,
+        memory: &Guest,
+        fd: u32,
+        at: u32,
+        bytes: u32,
+        from: u64,
+        used: u32,
+    ) -> Done {
+        let mut all = Vec::new();
+        let entries = self.folder(fd)?.entries()?;
+        for (index, entry) in entries.enumerate().skip(from as usize) {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            all.extend_from_slice(&(index as u64 + 1).to_be_bytes());
+            all.extend_from_slice(
+                &entry
+                    .metadata()
+                    .map_or(0, |metadata| metadata.ino())
+                    .to_be_bytes(),
+            );
+            all.extend_from_slice(&(name.len() as u32).to_be_bytes());
+            all.extend_from_slice(&[kind_of(entry.file_type()?), 0, 0, 0]);
+            all.extend_from_slice(name);
+            if all.len() >= bytes as usize {
+                break;
+            }
+        }
+        all.truncate(bytes as usize);
+        memory.set_bytes(at, &all)?;
+        Ok(memory.set_u32(used, all.len() as u32)?)
+    }
+
+    fn path_rename(&mut self, memory: &Guest, from: (u32, u32, u32), to: (u32, u32, u32)) -> Done {
+        let old = Self::path(memory, from.1, from.2)?;
+        let new = Self::path(memory, to.1, to.2)?;
+        let target = self.folder(to.0)?.try_clone()?;
+        Ok(self.folder(from.0)?.rename(old, &target, new)?)
+    }
+
+    fn random_get(&mut self, memory: &Guest, at: u32, bytes: u32) -> Done {
+        memory.bytes(at, bytes as usize)?;
+        let mut random = || {
+            // splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+            self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = self.random;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (mixed ^ (mixed >> 31)) as u8
+        };
+        let bytes: Vec<u8> = (0..bytes).map(|_| random()).collect();
+        Ok(memory.set_bytes(at, &bytes)?)
+    }
+}
+
+fn kind_of(kind: FileType) -> u8 {
+    if kind.is_dir() {
+        3
+    } else if kind.is_file() {
+        4
+    } else if kind.is_symlink() {
+        7
+    } else {
+        0
+    }
+}
+
+fn number(done: Done) -> u32 {
+    done.map_or_else(|errno| errno.0.into(), |()| 0)
+}
+
+/// Adds functions that answer at once: each calls a method of [`Wasi`] with the program's memory.
+macro_rules! at_once {
+    ($linker:ident: $($name:ident($($argument:ident: $type:ty),*) = |$wasi:ident, $memory:ident| $body:expr;)*) => {$(
+        $linker.func_wrap(
+            MODULE,
+            stringify!($name),
+            #[allow(unused_variables, reason = "some use neither files nor memory")]
+            |caller: Caller<'_, S> $(, $argument: $type)*| -> u32 {
+                let $memory = caller.data().memory();
+                let $wasi = &mut *lock(caller.data().wasi());
+                number($body)
+            },
+        )?;
+    )*};
+}
+
+const MODULE: &str = "wasi_snapshot_preview1";
+
+fn lock(wasi: &Mutex<Wasi>) -> MutexGuard<'_, Wasi> {
+    wasi.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds the functions of WASI to a linker.
+pub(crate) fn add_to<S>(linker: &mut Linker<S>) -> wasmtime::Result<()>
+where
+    S: HasWasi + Send + 'static,
+    S::Question: From<Clock>,
+{
+    at_once! { linker:
+        args_get(pointers: u32, bytes: u32) = |wasi, memory| Wasi::lists(memory, &wasi.arguments, pointers, bytes);
+        args_sizes_get(count: u32, bytes: u32) = |wasi, memory| Wasi::sizes(memory, &wasi.arguments, count, bytes);
+        environ_get(pointers: u32, bytes: u32) = |wasi, memory| Wasi::lists(memory, &wasi.environment, pointers, bytes);
+        environ_sizes_get(count: u32, bytes: u32) = |wasi, memory| Wasi::sizes(memory, &wasi.environment, count, bytes);
+        clock_res_get(id: u32, at: u32) = |wasi, memory| memory.set_u64(at, 1).map_err(Errno::from);
+        fd_advise(fd: u32, offset: u64, bytes: u64, advice: u32) = |wasi, memory| wasi.file(fd).map(drop);
+        fd_allocate(fd: u32, offset: u64, bytes: u64) = |wasi, memory| Err(NOTSUP);
+        fd_close(fd: u32) = |wasi, memory| wasi.fd_close(fd);
+        fd_datasync(fd: u32) = |wasi, memory| wasi.file(fd).and_then(|file| Ok(file.sync_data()?));
+        fd_fdstat_get(fd: u32, at: u32) = |wasi, memory| wasi.fd_fdstat_get(memory, fd, at);
+        fd_fdstat_set_flags(fd: u32, flags: u32) = |wasi, memory| wasi.open(fd).map(drop);
+        fd_fdstat_set_rights(fd: u32, rights: u64, inherited: u64) = |wasi, memory| wasi.open(fd).map(drop);
+        fd_filestat_get(fd: u32, at: u32) = |wasi, memory| wasi.fd_filestat_get(memory, fd, at);
+        fd_filestat_set_size(fd: u32, bytes: u64) = |wasi, memory| wasi.file(fd).and_then(|file| Ok(file.set_len(bytes)?));
+        fd_filestat_set_times(fd: u32, accessed: u64, modified: u64, flags: u32) = |wasi, memory| Err(NOTSUP);
+        fd_pread(fd: u32, list: u32, count: u32, at: u64, done: u32) = |wasi, memory| wasi.fd_pread(memory, fd, list, count, at, done);
+        fd_prestat_get(fd: u32, at: u32) = |wasi, memory| wasi.fd_prestat_get(memory, fd, at);
+        fd_prestat_dir_name(fd: u32, at: u32, bytes: u32) = |wasi, memory| wasi.fd_prestat_dir_name(memory, fd, at, bytes);
+        fd_pwrite(fd: u32, list: u32, count: u32, at: u64, done: u32) = |wasi, memory| wasi.fd_pwrite(memory, fd, list, count, at, done);
+        fd_read(fd: u32, list: u32, count: u32, done: u32) = |wasi, memory| wasi.fd_read(memory, fd, list, count, done);
+        fd_readdir(fd: u32, at: u32, bytes: u32, from: u64, used: u32) = |wasi, memory| wasi.fd_readdir(memory, fd, at, bytes, from, used);
+        fd_renumber(from: u32, to: u32) = |wasi, memory| wasi.fd_renumber(from, to);
+        fd_seek(fd: u32, by: i64, whence: u32, at: u32) = |wasi, memory| wasi.fd_seek(memory, fd, by, whence, at);
+        fd_sync(fd: u32) = |wasi, memory| wasi.file(fd).and_then(|file| Ok(file.sync_all()?));
+        fd_tell(fd: u32, at: u32) = |wasi, memory| wasi.fd_seek(memory, fd, 0, 1, at);
+        fd_write(fd: u32, list: u32, count: u32, done: u32) = |wasi, memory| wasi.fd_write(memory, fd, list, count, done);
+        path_create_directory(fd: u32, path: u32, bytes: u32) = |wasi, memory| {
+            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd)?.create_dir(path)?))
+        };
+        path_filestat_get(fd: u32, follow: u32, path: u32, bytes: u32, at: u32) = |wasi, memory| {
+            wasi.path_filestat_get(memory, fd, follow, (path, bytes), at)
+        };
+        path_filestat_set_times(fd: u32, follow: u32, path: u32, bytes: u32, accessed: u64, modified: u64, flags: u32) =
+            |wasi, memory| Err(NOTSUP);
+        path_link(from: u32, follow: u32, old: u32, old_bytes: u32, to: u32, new: u32, new_bytes: u32) =
+            |wasi, memory| Err(NOTSUP);
+        path_open(fd: u32, follow: u32, path: u32, bytes: u32, how: u32, rights: u64, inherited: u64, flags: u32, opened: u32) =
+            |wasi, memory| wasi.path_open(memory, fd, (path, bytes), how, rights, flags, opened);
+        path_readlink(fd: u32, path: u32, bytes: u32, at: u32, room: u32, used: u32) = |wasi, memory| Err(NOTSUP);
+        path_remove_directory(fd: u32, path: u32, bytes: u32) = |wasi, memory| {
+            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd)?.remove_dir(path)?))
+        };
+        path_rename(from: u32, old: u32, old_bytes: u32, to: u32, new: u32, new_bytes: u32) = |wasi, memory| {
+            wasi.path_rename(memory, (from, old, old_bytes), (to, new, new_bytes))
+        };
+        path_symlink(old: u32, old_bytes: u32, fd: u32, new: u32, new_bytes: u32) = |wasi, memory| Err(NOTSUP);
+        path_unlink_file(fd: u32, path: u32, bytes: u32) = |wasi, memory| {
+            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd)?.remove_file(path)?))
+        };
+        proc_raise(signal: u32) = |wasi, memory| Err(NOSYS);
+        random_get(at: u32, bytes: u32) = |wasi, memory| wasi.random_get(memory, at, bytes);
+        sock_accept(fd: u32, flags: u32, opened: u32) = |wasi, memory| Err(NOTSUP);
+        sock_recv(fd: u32, list: u32, count: u32, flags: u32, done: u32, flags_at: u32) = |wasi, memory| Err(NOTSUP);
+        sock_send(fd: u32, list: u32, count: u32, flags: u32, done: u32) = |wasi, memory| Err(NOTSUP);
+        sock_shutdown(fd: u32, how: u32) = |wasi, memory| Err(NOTSUP);
+    }
+    linker.func_wrap_async(
+        MODULE,
+        "clock_time_get",
+        |mut caller: Caller<'_, S>, (id, _, at): (u32, u64, u32)| {
+            Box::new(async move {
+                let memory = caller.data().memory().clone();
+                let began = if id == 0 {
+                    lock(caller.data().wasi()).began
+                } else {
+                    0
+                };
+                let since = ask(&mut caller, Clock::Now.into()).await?;
+                wasmtime::Result::<u32>::Ok(number(
+                    memory.set_u64(at, began + since).map_err(Errno::from),
+                ))
+            })
+        },
+    )?;
+    linker.func_wrap_async(
+        MODULE,
+        "poll_oneoff",
+        |caller: Caller<'_, S>, (list, events, count, used): (u32, u32, u32, u32)| {
+            Box::new(async move { poll_oneoff(caller, list, events, count, used).await })
+        },
+    )?;
+    linker.func_wrap_async(
+        MODULE,
+        "sched_yield",
+        |mut caller: Caller<'_, S>, (): ()| {
+            Box::new(async move {
+                ask(&mut caller, Clock::Sleep(0).into()).await?;
+                wasmtime::Result::<u32>::Ok(0)
+            })
+        },
+    )?;
+    Ok(())
+}
+
+/// Sleeps: the one kind of wait that a C library of WASI has.
+async fn poll_oneoff<S>(
+    mut caller: Caller<'_, S>,
+    list: u32,
+    events: u32,
+    count: u32,
+    used: u32,
+) -> wasmtime::Result<u32>
+where
+    S: HasWasi + Send + 'static,
+    S::Question: From<Clock>,
+{
+    let memory = caller.data().memory().clone();
+    let read = || {
+        let mut first: Option<(u64, u32, u64, bool)> = None;
+        for index in 0..count {
+            let at = element(list, 48, index);
+            let (kind, id, timeout, flags) = (
+                memory.u8(at.saturating_add(8))?,
+                memory.u32(at.saturating_add(16))?,
+                memory.u64(at.saturating_add(24))?,
+                memory.u16(at.saturating_add(40))?,
+            );
+            if kind != 0 {
+                return Err(NOTSUP);
+            }
+            if first.is_none_or(|first| timeout < first.2) {
+                first = Some((memory.u64(at)?, id, timeout, flags & 1 != 0));
+            }
+        }
+        first.ok_or(INVAL)
+    };
+    let (user, id, timeout, is_absolute) = match read() {
+        Ok(first) => first,
+        Err(errno) => return Ok(errno.0.into()),
+    };
+    let now = ask(&mut caller, Clock::Now.into()).await?;
+    let until = match is_absolute {
+        false => now.saturating_add(timeout),
+        true if id == 0 => timeout.saturating_sub(lock(caller.data().wasi()).began),
+        true => timeout,
+    };
+    ask(&mut caller, Clock::Sleep(until).into()).await?;
+    let write = || -> Done {
+        memory.set_bytes(events, &[0; 32])?;
+        memory.set_u64(events, user)?;
+        Ok(memory.set_u32(used, 1)?)
+    };
+    Ok(number(write()))
+}

@@ -1,0 +1,201 @@
+//! From C to an object: clang's front end of the PowerPC, the order of bytes, and clang's code
+//! generator of WebAssembly.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::driver::tools::{Failed, Side, because};
+
+use super::programs::Programs;
+
+/// The language is that of the PowerPC with its vectors: 32 bits, big-endian, `char` unsigned.
+const FRONT_END: &[&str] = &[
+    "--target=powerpc",
+    "-maltivec",
+    "-mvsx",
+    "-mcpu=pwr8",
+    "-mlong-double-64",
+    "-maix-struct-return",
+    "-flax-vector-conversions",
+    "-nostdlibinc",
+    // Old programs read memory as another type than it was written, and no function sets errno.
+    "-fno-strict-aliasing",
+    "-fno-math-errno",
+    "-fno-strict-return",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-g",
+    "-D__wasm__=1",
+    "-D__wasm32__=1",
+    "-D__wasi__=1",
+    "-U__VSX__",
+    "-U__CRYPTO__",
+    "-U__HTM__",
+    "-U__POWER8_VECTOR__",
+    "-U_ARCH_PWR4",
+    "-U_ARCH_PWR5",
+    "-U_ARCH_PWR5X",
+    "-U_ARCH_PWR6",
+    "-U_ARCH_PWR7",
+    "-U_ARCH_PWR8",
+    "-U__ELF__",
+    "-U__FP_FAST_FMA",
+    "-U__FP_FAST_FMAF",
+];
+
+/// What the PPU is known by.
+const PPU: &[&str] = &["-D__PPU__=1", "-D__ppu__=1"];
+
+/// What an SPU is known by: it is no PowerPC.
+const SPU: &[&str] = &[
+    "-U__powerpc__",
+    "-U__PPC__",
+    "-U__ppc__",
+    "-U__POWERPC__",
+    "-U_ARCH_PPC",
+    "-U_ARCH_PPCGR",
+    "-U_ARCH_PPCSQ",
+    "-U__ALTIVEC__",
+    "-U__VEC__",
+    "-D__SPU__=1",
+    "-D__spu__=1",
+    // Its `main` has three parameters of 64 bits, which clang takes only under another name.
+    "-Dmain=__cell_main",
+];
+
+/// What the SDK's gcc took, or only warned of.
+const OLD_C: &[&str] = &[
+    "-Wno-unknown-warning-option",
+    "-Wno-implicit-int",
+    "-Wno-deprecated-non-prototype",
+    "-Wno-return-type",
+    "-Wno-error=implicit-function-declaration",
+    "-Wno-error=int-conversion",
+    "-Wno-error=incompatible-pointer-types",
+    "-Wno-error=incompatible-function-pointer-types",
+    "-Wno-error=return-mismatch",
+];
+
+/// The part of clang that reads C for one side.
+pub(crate) struct FrontEnd<'a> {
+    pub(crate) clang: &'a Path,
+    flags: Vec<String>,
+}
+
+impl<'a> FrontEnd<'a> {
+    /// Returns the front end for a side. `own` has our headers, and `library` those of the C library.
+    pub(crate) fn new(programs: &'a Programs, side: Side, own: &Path, library: &Path) -> Self {
+        let side_folder = match side {
+            Side::Ppu => "ppu",
+            Side::Spu => "spu",
+        };
+        let common = own.join("include/common");
+        let mut flags: Vec<String> = Vec::new();
+        let macros = match side {
+            Side::Ppu => PPU,
+            Side::Spu => SPU,
+        };
+        for group in [FRONT_END, macros, OLD_C] {
+            flags.extend(group.iter().map(|flag| (*flag).to_owned()));
+        }
+        for (folder, name) in [(own, "/cellworks"), (library, "/cellworks/libc")] {
+            flags.push(format!("-fdebug-prefix-map={}={name}", folder.display()));
+        }
+        flags.extend([
+            "-include".to_owned(),
+            common.join("cellworks.h").display().to_string(),
+        ]);
+        for folder in [
+            own.join("include").join(side_folder),
+            common,
+            library.join("include"),
+        ] {
+            flags.extend(["-isystem".to_owned(), folder.display().to_string()]);
+        }
+        Self {
+            clang: &programs.clang,
+            flags,
+        }
+    }
+
+    /// Returns the command that reads sources with the side's flags.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(self.clang);
+        command.args(&self.flags);
+        command
+    }
+
+    /// Compiles a source to an object.
+    pub(crate) fn compile(
+        &self,
+        source: &Path,
+        output: &Path,
+        flags: &[String],
+    ) -> Result<(), Failed> {
+        let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
+        let level = level.map_or("-O2", String::as_str);
+        let mut front = self.command();
+        front.args([
+            level,
+            "-Xclang",
+            "-disable-llvm-passes",
+            "-emit-llvm",
+            "-S",
+            "-o",
+            "-",
+        ]);
+        front
+            .args(flags)
+            .arg(source)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit());
+        let read = front.output();
+        let read = read.map_err(|error| cannot_run(self.clang, &error))?;
+        if !read.status.success() {
+            return Err(Failed::Said);
+        }
+        let name = source.display();
+        let ir = String::from_utf8(read.stdout)
+            .map_err(|_| because(&format!("{name}: the source is no UTF-8")))?;
+        let big = cellworks_big_endian::rewrite(&ir)
+            .map_err(|error| because(&format!("{name}: {error}")))?;
+
+        let mut back = Command::new(self.clang);
+        back.args([
+            "--target=wasm32-wasip1",
+            level,
+            "-w",
+            "-x",
+            "ir",
+            "-c",
+            "-",
+            "-o",
+        ]);
+        let mut back = back
+            .arg(output)
+            .stdin(Stdio::piped())
+            .spawn()
+            .map_err(|error| cannot_run(self.clang, &error))?;
+        // If clang ends early, it says why.
+        let given = back
+            .stdin
+            .take()
+            .map(|mut stdin| stdin.write_all(big.as_bytes()));
+        let end = back
+            .wait()
+            .map_err(|error| cannot_run(self.clang, &error))?;
+        match (end.success(), given) {
+            (true, Some(Ok(()))) => Ok(()),
+            _ => Err(because(&format!(
+                "{name}: clang could not make WebAssembly of it; please report it"
+            ))),
+        }
+    }
+}
+
+/// Says that a program does not start.
+pub(crate) fn cannot_run(program: &Path, error: &std::io::Error) -> Failed {
+    because(&format!("{}: {error}", program.display()))
+}

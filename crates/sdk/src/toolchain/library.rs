@@ -1,0 +1,687 @@
+//! The C library: wasi-libc, compiled for big-endian memory on the user's computer.
+//!
+//! Its source is the tarball of Debian's source package, 0.8 MB. It is fetched and compiled once, into
+//! the user's cache.
+
+// Rejected: the source in PyPI's ziglang (101 MB for 4 MB of it), and the compiled wasi-libc of
+// Debian, which is little-endian.
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use sha2::{Digest, Sha256};
+
+use crate::driver::ar::{Member, encode};
+use crate::driver::tools::{Failed, Side, because};
+
+use super::cache::{FILES, fingerprint, folder, hex, write};
+use super::compile::FrontEnd;
+use super::programs::{Programs, on_path};
+
+const SOURCE_URL: &str = "http://deb.debian.org/debian/pool/main/w/wasi-libc/wasi-libc_0.0~git20220510.9886d3d.orig.tar.xz";
+const SOURCE_SHA256: &str = "8f9b802736a856942839d32966937c389f46e9f156415a549a6675b7535e5f74";
+
+/// Names a file with the source, for computers without a network.
+const SOURCE_VARIABLE: &str = "CELLWORKS_WASI_LIBC";
+
+const FREESTANDING: &[&str] = &["-O2", "-w", "-std=gnu17", "-ffreestanding", "-DNDEBUG"];
+
+const MUSL: &str = "libc-top-half/musl";
+
+/// Folders of musl's source of which all is compiled, without the files that follow.
+const FOLDERS: &[(&str, &[&str])] = &[
+    (
+        "internal",
+        &["procfdname", "syscall", "syscall_ret", "vdso", "version"],
+    ),
+    (
+        "stdio",
+        &[
+            "__lockfile",
+            "flockfile",
+            "ftrylockfile",
+            "funlockfile",
+            "gets",
+            "pclose",
+            "popen",
+            "remove",
+            "rename",
+            "tempnam",
+            "tmpfile",
+            "tmpnam",
+        ],
+    ),
+    ("string", &["strsignal"]),
+    (
+        "locale",
+        &["bind_textdomain_codeset", "dcngettext", "textdomain"],
+    ),
+    ("stdlib", &[]),
+    ("search", &[]),
+    ("multibyte", &[]),
+    ("regex", &[]),
+    ("prng", &[]),
+    ("conf", &[]),
+    ("ctype", &[]),
+    (
+        "math",
+        &[
+            "__fpclassify",
+            "__fpclassifyf",
+            "__fpclassifyl",
+            "__signbit",
+            "__signbitf",
+            "__signbitl",
+            "ceil",
+            "ceilf",
+            "copysign",
+            "copysignf",
+            "fabs",
+            "fabsf",
+            "floor",
+            "floorf",
+            "fmax",
+            "fmaxf",
+            "fmin",
+            "fminf",
+            "nearbyint",
+            "nearbyintf",
+            "rint",
+            "rintf",
+            "sqrt",
+            "sqrtf",
+            "trunc",
+            "truncf",
+        ],
+    ),
+    (
+        "complex",
+        &["cimag", "cimagf", "cimagl", "creal", "crealf", "creall"],
+    ),
+];
+
+/// Files of musl's source of whose folders not all is compiled.
+const FILES_OF_MUSL: &[(&str, &[&str])] = &[
+    (
+        "misc",
+        &[
+            "a64l",
+            "basename",
+            "dirname",
+            "ffs",
+            "ffsl",
+            "ffsll",
+            "getopt",
+            "getopt_long",
+            "getsubopt",
+            "uname",
+        ],
+    ),
+    ("errno", &["strerror"]),
+    ("network", &["htonl", "htons", "ntohl", "ntohs"]),
+    (
+        "fenv",
+        &[
+            "fegetexceptflag",
+            "feholdexcept",
+            "fenv",
+            "fesetexceptflag",
+            "fesetround",
+            "feupdateenv",
+        ],
+    ),
+    (
+        "exit",
+        &["assert", "at_quick_exit", "atexit", "exit", "quick_exit"],
+    ),
+    (
+        "time",
+        &[
+            "__month_to_secs",
+            "__secs_to_tm",
+            "__tm_to_secs",
+            "__tz",
+            "__year_to_secs",
+            "asctime",
+            "asctime_r",
+            "ctime",
+            "ctime_r",
+            "difftime",
+            "ftime",
+            "getdate",
+            "gmtime",
+            "gmtime_r",
+            "localtime",
+            "localtime_r",
+            "mktime",
+            "strftime",
+            "strptime",
+            "timegm",
+            "timespec_get",
+            "wcsftime",
+        ],
+    ),
+    ("fcntl", &["creat"]),
+    ("dirent", &["alphasort", "versionsort"]),
+    (
+        "env",
+        &["clearenv", "getenv", "putenv", "setenv", "unsetenv"],
+    ),
+    ("unistd", &["posix_close"]),
+    ("stat", &["futimesat"]),
+];
+
+/// Headers of musl for what WASI does not have: a program that includes one is refused at once.
+const LEFT_OUT: &[&str] = &[
+    "aio.h",
+    "alltypes.h.in",
+    "bits/alltypes.h.in",
+    "bits/errno.h",
+    "bits/ipc.h",
+    "bits/kd.h",
+    "bits/link.h",
+    "bits/msg.h",
+    "bits/ptrace.h",
+    "bits/sem.h",
+    "bits/shm.h",
+    "bits/soundcard.h",
+    "bits/statfs.h",
+    "bits/syscall.h.in",
+    "bits/termios.h",
+    "bits/vt.h",
+    "dlfcn.h",
+    "elf.h",
+    "grp.h",
+    "lastlog.h",
+    "libintl.h",
+    "link.h",
+    "mntent.h",
+    "net/ethernet.h",
+    "net/if.h",
+    "net/if_arp.h",
+    "net/route.h",
+    "netdb.h",
+    "netinet/ether.h",
+    "netinet/if_ether.h",
+    "paths.h",
+    "pthread.h",
+    "pty.h",
+    "pwd.h",
+    "resolv.h",
+    "scsi/scsi.h",
+    "scsi/scsi_ioctl.h",
+    "setjmp.h",
+    "shadow.h",
+    "spawn.h",
+    "stdarg.h",
+    "stddef.h",
+    "sys/acct.h",
+    "sys/auxv.h",
+    "sys/cachectl.h",
+    "sys/epoll.h",
+    "sys/fanotify.h",
+    "sys/fsuid.h",
+    "sys/inotify.h",
+    "sys/io.h",
+    "sys/ipc.h",
+    "sys/kd.h",
+    "sys/klog.h",
+    "sys/membarrier.h",
+    "sys/mount.h",
+    "sys/msg.h",
+    "sys/mtio.h",
+    "sys/personality.h",
+    "sys/prctl.h",
+    "sys/procfs.h",
+    "sys/ptrace.h",
+    "sys/quota.h",
+    "sys/reboot.h",
+    "sys/sem.h",
+    "sys/sendfile.h",
+    "sys/shm.h",
+    "sys/signalfd.h",
+    "sys/soundcard.h",
+    "sys/statfs.h",
+    "sys/statvfs.h",
+    "sys/swap.h",
+    "sys/sysmacros.h",
+    "sys/syslog.h",
+    "sys/termios.h",
+    "sys/timerfd.h",
+    "sys/ucontext.h",
+    "sys/user.h",
+    "sys/vfs.h",
+    "sys/vt.h",
+    "sys/wait.h",
+    "sys/xattr.h",
+    "syslog.h",
+    "termios.h",
+    "ucontext.h",
+    "ulimit.h",
+    "utmp.h",
+    "utmpx.h",
+    "wait.h",
+    "wordexp.h",
+];
+
+/// The compiled C library.
+pub(crate) struct Library {
+    folder: PathBuf,
+    cache: PathBuf,
+}
+
+impl Library {
+    /// Returns the C library, after it has been compiled if it was not in the cache.
+    pub(crate) fn ready(programs: &Programs, cache: &Path, own: &Path) -> Result<Self, Failed> {
+        // What is compiled depends on this file and on our few files for it.
+        let ours = FILES
+            .iter()
+            .filter(|(path, _)| path.starts_with("lib/libc/"));
+        let texts = ours.flat_map(|(path, text)| [*path, *text]);
+        let texts = texts.chain([include_str!("library.rs"), include_str!("compile.rs")]);
+        let name = format!("libc-{}-{}", programs.version, fingerprint(texts));
+        let folder = folder(cache, &name, |new| build(programs, cache, own, new))?;
+        Ok(Self {
+            folder,
+            cache: cache.to_owned(),
+        })
+    }
+
+    /// Returns the folder whose `include` has the headers.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the archives that a program of a side is linked with: our functions, and the C library.
+    pub(crate) fn archives(
+        &self,
+        side: Side,
+        programs: &Programs,
+        own: &Path,
+    ) -> Result<[PathBuf; 2], Failed> {
+        let side_name = match side {
+            Side::Ppu => "ppu",
+            Side::Spu => "spu",
+        };
+        let texts = FILES.iter().flat_map(|(path, text)| [*path, *text]);
+        let texts = texts.chain([include_str!("library.rs"), include_str!("compile.rs")]);
+        let name = format!("{side_name}-{}-{}", programs.version, fingerprint(texts));
+        let ours = folder(&self.cache, &name, |new| {
+            let mut sources = Vec::new();
+            for part in ["common", side_name] {
+                sources.extend(c_files(&own.join("lib").join(part))?);
+            }
+            let front = FrontEnd::new(programs, side, own, &self.folder);
+            let flags = ["-O2".to_owned()];
+            let work = tempfile::tempdir_in(new)
+                .map_err(|error| because(&format!("{}: {error}", new.display())))?;
+            let objects = compile_all(&front, &sources, work.path(), |_| flags.to_vec(), |_| {})?;
+            archive(&objects, &new.join("libcell.a"))
+        })?;
+        Ok([ours.join("libcell.a"), self.folder.join("libc.a")])
+    }
+}
+
+/// Fetches the source of the C library, and compiles it into the folder `new`.
+fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<(), Failed> {
+    let work = tempfile::tempdir_in(cache)
+        .map_err(|error| because(&format!("{}: {error}", cache.display())))?;
+    let tarball = source(cache)?;
+    let unpacked = Command::new("tar")
+        .arg("-xJf")
+        .arg(&tarball)
+        .arg("-C")
+        .arg(work.path())
+        .status();
+    if !unpacked.is_ok_and(|status| status.success()) {
+        return Err(because(&format!(
+            "{}: tar cannot unpack this file; the programs tar and xz are needed",
+            tarball.display()
+        )));
+    }
+    let root = only_folder(work.path())?;
+    adapt(&root.join(MUSL))?;
+    headers(&root, &new.join("include"))?;
+
+    let sources = sources(&root, own)?;
+    // Our headers come first, but a library has only its own.
+    let front = FrontEnd::new(programs, Side::Spu, own, new);
+    let done = AtomicUsize::new(0);
+    let number = sources.len();
+    let shown = io::stderr().is_terminal();
+    eprintln!(
+        "note: the C library is compiled for the Cell's order of bytes, once; {number} files"
+    );
+    let objects = compile_all(
+        &front,
+        &sources,
+        work.path(),
+        |source| flags(&root, own, source),
+        |_| {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if shown {
+                // Nobody needs the number if it cannot be written.
+                let _ = write!(io::stderr(), "\r{done} of {number}");
+            }
+        },
+    )?;
+    if shown {
+        eprintln!();
+    }
+    archive(&objects, &new.join("libc.a"))
+}
+
+/// Returns the file with the source: the one that the environment names, or the one in the cache,
+/// after it has been fetched.
+fn source(cache: &Path) -> Result<PathBuf, Failed> {
+    if let Some(named) = env::var_os(SOURCE_VARIABLE).map(PathBuf::from) {
+        check(&named)?;
+        return Ok(named);
+    }
+    let tarball = cache.join(format!("wasi-libc-{}.tar.xz", &SOURCE_SHA256[..8]));
+    if tarball.is_file() && check(&tarball).is_ok() {
+        return Ok(tarball);
+    }
+    eprintln!("note: the source of the C library is fetched from {SOURCE_URL}");
+    let new = tarball.with_extension("new");
+    let fetched = if on_path("curl").is_some() {
+        Command::new("curl")
+            .args(["-fsSL", "-o"])
+            .arg(&new)
+            .arg(SOURCE_URL)
+            .status()
+    } else {
+        Command::new("wget")
+            .args(["-q", "-O"])
+            .arg(&new)
+            .arg(SOURCE_URL)
+            .status()
+    };
+    if !fetched.is_ok_and(|status| status.success()) {
+        return Err(because(&format!(
+            "the source of the C library could not be fetched by curl or wget; fetch {SOURCE_URL} on a computer with \
+             a network, and name the file in {SOURCE_VARIABLE}"
+        )));
+    }
+    check(&new)?;
+    fs::rename(&new, &tarball)
+        .map_err(|error| because(&format!("{}: {error}", tarball.display())))?;
+    Ok(tarball)
+}
+
+/// Checks that a file is the source that is known.
+fn check(tarball: &Path) -> Result<(), Failed> {
+    let found = hex(&Sha256::digest(read(tarball)?));
+    match found == SOURCE_SHA256 {
+        true => Ok(()),
+        false => Err(because(&format!(
+            "{}: this is not the source of the C library that is known: its SHA-256 is {found}, and {SOURCE_SHA256} \
+             is expected; fetch {SOURCE_URL}",
+            tarball.display()
+        ))),
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failed> {
+    fs::read(file).map_err(|error| because(&format!("{}: {error}", file.display())))
+}
+
+/// Returns the entries of a folder, sorted.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
+    let unread = |error: io::Error| because(&format!("{}: {error}", folder.display()));
+    let entries = fs::read_dir(folder).map_err(unread)?;
+    let mut entries: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(unread)?;
+    entries.sort();
+    Ok(entries)
+}
+
+/// Returns the folder in which the tarball has everything.
+fn only_folder(folder: &Path) -> Result<PathBuf, Failed> {
+    let mut folders = entries(folder)?.into_iter().filter(|path| path.is_dir());
+    folders
+        .next()
+        .ok_or_else(|| because("the source of the C library has no folder"))
+}
+
+/// Returns the C files of a folder, sorted.
+fn c_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
+    let is_c = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c");
+    Ok(entries(folder)?.into_iter().filter(is_c).collect())
+}
+
+/// Returns the C files of a folder and of those in it.
+fn all_c_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
+    let mut files = c_files(folder)?;
+    for path in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
+        files.extend(all_c_files(&path)?);
+    }
+    Ok(files)
+}
+
+/// Changes musl's source where the PowerPC of the front end is not WebAssembly.
+fn adapt(musl: &Path) -> Result<(), Failed> {
+    // A long double is a double, as in this file.
+    let float = read(&musl.join("arch/powerpc/bits/float.h"))?;
+    write(&musl.join("arch/wasm32/bits/float.h"), &float)?;
+    // WebAssembly always rounds to the nearest number.
+    for file in c_files(&musl.join("src/math"))? {
+        let text = String::from_utf8_lossy(&read(&file)?).into_owned();
+        let pragma = "#pragma STDC FENV_ACCESS ON";
+        if text.contains(pragma) {
+            write(&file, text.replace(pragma, "").as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the headers to the folder `include`.
+fn headers(root: &Path, include: &Path) -> Result<(), Failed> {
+    let musl = root.join(MUSL);
+    let types = [
+        musl.join("arch/wasm32/bits/alltypes.h.in"),
+        musl.join("include/alltypes.h.in"),
+    ];
+    for (from, to) in [
+        (
+            root.join("libc-bottom-half/headers/public"),
+            include.to_owned(),
+        ),
+        (musl.join("include"), include.to_owned()),
+        (musl.join("arch/generic/bits"), include.join("bits")),
+        (musl.join("arch/wasm32/bits"), include.join("bits")),
+    ] {
+        copy(&from, &to)?;
+    }
+    let mut text = String::new();
+    for file in &types {
+        text += &all_types(&String::from_utf8_lossy(&read(file)?));
+    }
+    write(&include.join("bits/alltypes.h"), text.as_bytes())?;
+    for name in LEFT_OUT {
+        match fs::remove_file(include.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(because(&format!("{name}: {error}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Copies the files of a folder and of those in it.
+fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
+    for path in entries(from)? {
+        let Some(name) = path.file_name() else {
+            continue;
+        };
+        let to = to.join(name);
+        if path.is_dir() {
+            copy(&path, &to)?;
+        } else {
+            write(&to, &read(&path)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the part of a header that defines each type when it is asked for.
+fn all_types(template: &str) -> String {
+    let mut text = String::new();
+    for line in template.lines() {
+        let guarded = |mark: &str, name: &str, definition: String| {
+            format!(
+                "#if defined(__NEED_{mark}{name}) && !defined(__DEFINED_{mark}{name})\n{definition}\n\
+                 #define __DEFINED_{mark}{name}\n#endif\n"
+            )
+        };
+        let declared = line.strip_suffix(';').unwrap_or(line);
+        text += &match declared.split_once(' ') {
+            Some(("TYPEDEF", rest)) => match rest.rsplit_once(' ') {
+                Some((_, name)) => guarded("", name, format!("typedef {rest};")),
+                None => continue,
+            },
+            Some((kind @ ("STRUCT" | "UNION"), rest)) => {
+                let kind = kind.to_lowercase();
+                let rest = rest.trim_start();
+                let name = rest.split(' ').next().unwrap_or(rest);
+                guarded(&format!("{kind}_"), name, format!("{kind} {rest};"))
+            }
+            _ => format!("{line}\n"),
+        };
+    }
+    text
+}
+
+/// Returns every file of the C library that is compiled.
+fn sources(root: &Path, own: &Path) -> Result<Vec<PathBuf>, Failed> {
+    let mut sources = Vec::new();
+    let musl = root.join(MUSL).join("src");
+    for (folder, left_out) in FOLDERS {
+        let mut files = c_files(&musl.join(folder))?;
+        let stem = |path: &Path| {
+            path.file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+        };
+        files.retain(|file| {
+            !left_out
+                .iter()
+                .any(|name| stem(file).as_deref() == Some(*name))
+        });
+        sources.extend(files);
+    }
+    for (folder, files) in FILES_OF_MUSL {
+        sources.extend(
+            files
+                .iter()
+                .map(|file| musl.join(folder).join(format!("{file}.c"))),
+        );
+    }
+    for folder in [
+        "libc-bottom-half/cloudlibc/src",
+        "libc-bottom-half/sources",
+        "libc-top-half/sources",
+    ] {
+        sources.extend(all_c_files(&root.join(folder))?);
+    }
+    sources.push(root.join("dlmalloc/src/dlmalloc.c"));
+    sources.extend(c_files(&own.join("lib/libc"))?);
+    Ok(sources)
+}
+
+/// Returns the flags for a file of the C library.
+fn flags(root: &Path, own: &Path, source: &Path) -> Vec<String> {
+    let mut flags: Vec<String> = FREESTANDING.iter().map(|flag| (*flag).to_owned()).collect();
+    let musl = root.join(MUSL);
+    let folders = if source.starts_with(root.join("dlmalloc")) {
+        vec![root.join("dlmalloc/include")]
+    } else if source.starts_with(root.join("libc-bottom-half")) {
+        vec![
+            root.join("libc-bottom-half/headers/private"),
+            root.join("libc-bottom-half/cloudlibc/src/include"),
+            root.join("libc-bottom-half/cloudlibc/src"),
+        ]
+    } else {
+        vec![
+            musl.join("src/include"),
+            musl.join("src/internal"),
+            musl.join("arch/wasm32"),
+            musl.join("arch/generic"),
+            root.join("libc-top-half/headers/private"),
+        ]
+    };
+    flags.extend(
+        folders
+            .iter()
+            .map(|folder| format!("-I{}", folder.display())),
+    );
+    let builtins = own.join("lib/libc/builtins.h");
+    flags.extend(["-include".to_owned(), builtins.display().to_string()]);
+    flags.push(format!(
+        "-fdebug-prefix-map={}=/cellworks/libc",
+        root.display()
+    ));
+    flags
+}
+
+/// Compiles sources to objects in a folder, on all processors.
+fn compile_all(
+    front: &FrontEnd<'_>,
+    sources: &[PathBuf],
+    folder: &Path,
+    flags: impl Fn(&Path) -> Vec<String> + Sync,
+    done: impl Fn(&Path) + Sync,
+) -> Result<Vec<PathBuf>, Failed> {
+    let object = |at: usize| folder.join(format!("{at}.o"));
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(None);
+    let workers = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(sources.len());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((at, source)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    sources.get(at).map(|source| (at, source))
+                } {
+                    if let Err(failure) = front.compile(source, &object(at), &flags(source)) {
+                        next.store(sources.len(), Ordering::Relaxed);
+                        *failed.lock().unwrap_or_else(|poison| poison.into_inner()) = Some(failure);
+                    }
+                    done(source);
+                }
+            });
+        }
+    });
+    match failed
+        .into_inner()
+        .unwrap_or_else(|poison| poison.into_inner())
+    {
+        Some(failure) => Err(failure),
+        None => Ok((0..sources.len()).map(object).collect()),
+    }
+}
+
+/// Writes objects to an archive.
+fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
+    let mut members = Vec::new();
+    for object in objects {
+        let name = object
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        members.push(Member {
+            name,
+            bytes: read(object)?,
+        });
+    }
+    write(output, &encode(&members))
+}

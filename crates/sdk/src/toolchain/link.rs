@@ -1,0 +1,246 @@
+//! From objects to a module: the linker, the addresses in data, and the sign of the side.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wasmparser::{ExternalKind, Operator, Parser, Payload};
+
+use crate::driver::tools::{Failed, Side, because};
+
+use super::compile::cannot_run;
+
+/// The memory of a PPU program: what it does not touch costs nothing.
+const PPU_MEMORY: u32 = 256 << 20;
+const PPU_STACK: u32 = 1 << 20;
+
+/// The local store.
+const SPU_MEMORY: u32 = 256 << 10;
+
+/// The smallest stack of an SPU program.
+const SPU_STACK: u32 = 16 << 10;
+
+/// What the machine calls and reads.
+const EXPORTS: &[&str] = &[
+    "__cell_main",
+    "__cell_init",
+    "__cell_exit",
+    "__stack_pointer",
+    "__heap_base",
+];
+
+/// Links a program of a side. `inputs` has the libraries, too.
+pub(crate) fn link(
+    linker: &Path,
+    side: Side,
+    inputs: &[PathBuf],
+    output: &Path,
+) -> Result<(), Failed> {
+    let run = |stack| run(linker, side, stack, inputs, output);
+    let linked = match side {
+        Side::Ppu => run(PPU_STACK)?,
+        Side::Spu => {
+            let linked = run(SPU_STACK)?;
+            let free = (SPU_MEMORY + SPU_STACK).saturating_sub(heap_base(&linked)?);
+            // The heap gets the other half.
+            let stack = free / 2 / 16 * 16;
+            if stack <= SPU_STACK {
+                linked
+            } else {
+                run(stack)?
+            }
+        }
+    };
+    let mut module = cellworks_big_endian::swap_pointers(&linked)
+        .map_err(|error| because(&format!("{}: {error}", output.display())))?;
+    module.extend(sign(side));
+    fs::write(output, module).map_err(|error| because(&format!("{}: {error}", output.display())))
+}
+
+/// Runs the linker, and returns the module.
+fn run(
+    linker: &Path,
+    side: Side,
+    stack: u32,
+    inputs: &[PathBuf],
+    output: &Path,
+) -> Result<Vec<u8>, Failed> {
+    let memory = match side {
+        Side::Ppu => PPU_MEMORY,
+        Side::Spu => SPU_MEMORY,
+    };
+    let mut command = Command::new(linker);
+    command.args([
+        "--no-entry",
+        "--stack-first",
+        "--emit-relocs",
+        "--export-table",
+    ]);
+    // Each function that is missing is named.
+    command.args(["--error-limit=0", "-z", &format!("stack-size={stack}")]);
+    command.args([
+        format!("--initial-memory={memory}"),
+        format!("--max-memory={memory}"),
+    ]);
+    command.args(EXPORTS.iter().map(|name| format!("--export={name}")));
+    if side == Side::Ppu {
+        command.arg("--export=__cell_thread");
+    }
+    let ended = command.args(inputs).arg("-o").arg(output).output();
+    let ended = ended.map_err(|error| cannot_run(linker, &error))?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let sentences = sentences(side, &said);
+    if !sentences.is_empty() {
+        eprintln!("{}", sentences.join("\n"));
+    }
+    match ended.status.success() {
+        true => {
+            fs::read(output).map_err(|error| because(&format!("{}: {error}", output.display())))
+        }
+        false => Err(Failed::Said),
+    }
+}
+
+/// Returns what the linker said in the words of a C programmer.
+fn sentences(side: Side, said: &str) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for line in said.lines() {
+        let text = line.split_once(": ").map_or(line, |(_, text)| text);
+        let sentence = match text.split_once("undefined symbol: ") {
+            Some((place, symbol)) => undefined(side, place, symbol),
+            None if text.contains("--export not found: __cell_main") => {
+                undefined(side, "", "__cell_main")
+            }
+            None if text.contains("initial memory too small") => too_large(side, text),
+            None => line.to_owned(),
+        };
+        // A function is often missing at several places in one file.
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    sentences
+}
+
+/// Says that a function or variable is not defined anywhere. `place` is like `error: a.o: `.
+fn undefined(side: Side, place: &str, symbol: &str) -> String {
+    let place = place
+        .trim_start_matches("error: ")
+        .trim_end_matches([':', ' ']);
+    let file = place.rsplit('/').next().unwrap_or(place);
+    let side = side.name();
+    match symbol {
+        // The function is exported, so the linker asks for it itself.
+        "__cell_main" => format!("error: the {side} program has no function `main`"),
+        "setjmp" | "_setjmp" | "sigsetjmp" | "longjmp" | "_longjmp" | "siglongjmp" => format!(
+            "error: {file} calls `{symbol}`, which WebAssembly does not have; return an error through the functions \
+             instead"
+        ),
+        _ => format!(
+            "error: {file} uses `{symbol}`, which no source, object or library of the {side} program defines"
+        ),
+    }
+}
+
+/// Says that the variables do not fit. `text` is like `error: initial memory too small, 300000 bytes
+/// needed`.
+fn too_large(side: Side, text: &str) -> String {
+    let numbers = text.split(|c: char| !c.is_ascii_digit());
+    let needed: Option<u32> = numbers.filter_map(|number| number.parse().ok()).next();
+    let (side, memory, stack) = match side {
+        Side::Ppu => ("PPU", PPU_MEMORY, PPU_STACK),
+        Side::Spu => ("SPU", SPU_MEMORY, SPU_STACK),
+    };
+    let variables = needed.unwrap_or(memory).saturating_sub(stack);
+    format!(
+        "error: the variables of the {side} program take {variables} bytes, and there are {} beside a stack of \
+         {stack}; make arrays smaller, or take their memory with malloc",
+        memory - stack
+    )
+}
+
+/// Returns the custom section that says which side and order of bytes a module has.
+fn sign(side: Side) -> Vec<u8> {
+    let name = match side {
+        Side::Ppu => "ppu",
+        Side::Spu => "spu",
+    };
+    let text = format!("\x09cellworks1 {name} big-endian");
+    let mut section = vec![0, u8::try_from(text.len()).unwrap_or(u8::MAX)];
+    section.extend(text.bytes());
+    section
+}
+
+/// Returns the address behind the variables of a module.
+fn heap_base(module: &[u8]) -> Result<u32, Failed> {
+    let damaged = || because("the linker wrote a module that cannot be read");
+    let mut values = Vec::new();
+    let mut index = None;
+    for payload in Parser::new(0).parse_all(module) {
+        match payload.map_err(|_| damaged())? {
+            // Nothing imports a global, so the first of this section has the number 0.
+            Payload::GlobalSection(globals) => {
+                for global in globals {
+                    let global = global.map_err(|_| damaged())?;
+                    let mut value = global.init_expr.get_operators_reader();
+                    values.push(match value.read() {
+                        Ok(Operator::I32Const { value }) => Some(value.cast_unsigned()),
+                        _ => None,
+                    });
+                }
+            }
+            Payload::ExportSection(exports) => {
+                for export in exports.into_iter().flatten() {
+                    if export.kind == ExternalKind::Global && export.name == "__heap_base" {
+                        index = usize::try_from(export.index).ok();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    index
+        .and_then(|index| values.get(index).copied().flatten())
+        .ok_or_else(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_linker_speaks_like_a_compiler_of_c() {
+        for (said, sentence) in [
+            (
+                "wasm-ld-22: error: /tmp/x/0-a.o: undefined symbol: work\nwasm-ld-22: error: /tmp/x/0-a.o: undefined \
+                 symbol: work\n",
+                "error: 0-a.o uses `work`, which no source, object or library of the SPU program defines",
+            ),
+            (
+                "wasm-ld: error: lib/libx.a(b.o): undefined symbol: longjmp\n",
+                "error: libx.a(b.o) calls `longjmp`, which WebAssembly does not have; return an error through the \
+                 functions instead",
+            ),
+            (
+                "wasm-ld: error: symbol exported via --export not found: __cell_main",
+                "error: the SPU program has no function `main`",
+            ),
+            (
+                "wasm-ld: error: initial memory too small, 300000 bytes needed",
+                "error: the variables of the SPU program take 283616 bytes, and there are 245760 beside a stack of \
+                 16384; make arrays smaller, or take their memory with malloc",
+            ),
+            (
+                "wasm-ld: warning: something else",
+                "wasm-ld: warning: something else",
+            ),
+        ] {
+            assert_eq!(sentences(Side::Spu, said), [sentence]);
+        }
+    }
+
+    #[test]
+    fn a_module_says_its_side_and_order_of_bytes() {
+        assert_eq!(sign(Side::Spu), b"\0\x1a\x09cellworks1 spu big-endian");
+    }
+}

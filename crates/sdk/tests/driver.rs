@@ -1,0 +1,440 @@
+//! `cellworks cc` and the tools of the Cell SDK as Makefiles and shells call them.
+
+#[path = "../../../tests/skipped.rs"]
+mod skipped;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use skipped::skipped;
+
+/// A shell in a folder of its own, whose PATH is that of `cellworks cc --env`.
+struct Shell {
+    folder: TempDir,
+    /// The folder for what is compiled once.
+    cache: PathBuf,
+}
+
+impl Shell {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("work")).unwrap();
+        let cache = folder.path().to_owned();
+        Self { folder, cache }
+    }
+
+    /// Returns a shell in which programs can be compiled, with the C library of the user's cache, or
+    /// says that the test is skipped.
+    #[track_caller]
+    fn that_compiles() -> Option<Self> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let is_there =
+            |program: &str| env::split_paths(&path).any(|folder| folder.join(program).is_file());
+        let versions = || ["", "-19", "-20", "-21", "-22"].into_iter();
+        let has = |name: &str| versions().any(|version| is_there(&format!("{name}{version}")));
+        if !has("clang") || !has("wasm-ld") || !is_there("make") {
+            skipped("clang, wasm-ld or make is not installed");
+            return None;
+        }
+        let mut shell = Self::new();
+        let named = |name| env::var_os(name).map(PathBuf::from);
+        let home = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+        shell.cache = home.unwrap_or(shell.cache);
+        shell.write("probe.c", "#include <stdio.h>\n#include <libspe2.h>\n");
+        if !shell.run("ppu-gcc -c probe.c").status.success() {
+            skipped("the toolchain has no headers yet");
+            return None;
+        }
+        Some(shell)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("work").join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn run(&self, script: &str) -> Output {
+        let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
+        let script =
+            format!("eval \"$('{sdk}' cc --env)\"\ncc() {{ '{sdk}' cc \"$@\"; }}\n{script}");
+        Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(self.path(""))
+            .env("XDG_CACHE_HOME", &self.cache)
+            .output()
+            .unwrap()
+    }
+
+    /// Runs a script, which must succeed without a message, and returns what it prints.
+    #[track_caller]
+    fn prints(&self, script: &str) -> String {
+        let output = self.run(script);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && err.is_empty(), "{script}: {err}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a script, which must fail with code 1, and returns its messages.
+    #[track_caller]
+    fn fails(&self, script: &str) -> String {
+        let output = self.run(script);
+        assert_eq!(
+            (output.status.code(), output.stdout.as_slice()),
+            (Some(1), &b""[..]),
+            "{script}"
+        );
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+#[test]
+fn the_environment_has_the_tools_and_the_folder_of_the_sdk() {
+    let shell = Shell::new();
+    let bin = shell.folder.path().join("cellworks/bin");
+    for name in ["ppu-gcc", "spu-gcc", "ppu32-embedspu", "ppuxlc", "spu-ar"] {
+        let path = shell.prints(&format!("command -v {name}"));
+        assert_eq!(Path::new(path.trim_end()), bin.join(name));
+    }
+    shell.prints("test -f $CELL_TOP/buildutils/make.footer && test -f $CELL_TOP/make.footer");
+    // The compilers of this computer stay, unless the PPU is to be this computer.
+    let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
+    assert!(!bin.with_file_name("native").exists());
+    shell.prints(&format!(
+        "eval \"$({sdk} cc --env --native)\"; test $(command -v gcc) -ef {sdk}"
+    ));
+}
+
+#[test]
+fn configure_scripts_get_answers() {
+    let shell = Shell::new();
+    assert_eq!(
+        shell.prints("ppu-gcc -dumpmachine; spu-gcc -dumpmachine"),
+        "ppu\nspu\n"
+    );
+    assert_eq!(shell.prints("spu-g++ -dumpversion"), "4.1.1\n");
+    let version = shell.prints("ppu-gcc --version");
+    assert!(
+        version.starts_with("ppu-gcc (GCC) 4.1.1 (Cellworks "),
+        "{version}"
+    );
+    let output = shell.run("spu-gcc -v");
+    assert!(output.status.success());
+    assert!(output.stderr.starts_with(b"gcc version 4.1.1 ("));
+}
+
+#[test]
+fn archives_are_made_listed_and_taken_apart() {
+    let shell = Shell::new();
+    let long = "an_object_with_a_long_name.o";
+    shell.write("one.o", "1");
+    shell.write(long, "22");
+    shell.prints(&format!(
+        "ppu-ar -qcs lib.a one.o && spu-ar r lib.a {long} && ppu-ranlib lib.a"
+    ));
+    assert_eq!(shell.prints("ppu-ar t lib.a"), format!("one.o\n{long}\n"));
+    shell.write("one.o", "new");
+    let script = format!("ppu-ar rcs lib.a one.o && rm *.o && ppu-ar x lib.a && cat one.o {long}");
+    assert_eq!(shell.prints(&script), "new22");
+    assert_eq!(
+        shell.prints("ppu-ar d lib.a one.o && ppu-ar t lib.a"),
+        format!("{long}\n")
+    );
+    let message = shell.fails("ppu-ar t gone.a");
+    assert!(
+        message.contains("ppu-ar: error: gone.a: No such file"),
+        "{message}"
+    );
+    let message = shell.fails("ppu-ar");
+    assert!(message.contains("rcs lib.a one.o two.o"), "{message}");
+}
+
+#[test]
+fn a_program_is_embedded_with_its_symbol() {
+    let shell = Shell::new();
+    shell.write(
+        "kernel",
+        [&b"\0asm\x01\0\0\0"[..], &vec![7; 1 << 20]].concat(),
+    );
+    for tool in ["embedspu", "ppu-embedspu -m64", "ppu32-embedspu -m32"] {
+        shell.prints(&format!("{tool} kernel_spu kernel kernel.o"));
+        let object = fs::read(shell.path("kernel.o")).unwrap();
+        assert!(
+            object.windows(10).any(|bytes| bytes == b"kernel_spu"),
+            "{tool}"
+        );
+        fs::remove_file(shell.path("kernel.o")).unwrap();
+    }
+    for (arguments, part) in [
+        ("kernel kernel.o", "the arguments are a symbol"),
+        (
+            "my-kernel kernel kernel.o",
+            "a symbol is a name of C, such as my_kernel",
+        ),
+        ("kernel_spu gone kernel.o", "gone: No such file"),
+    ] {
+        let message = shell.fails(&format!("ppu-embedspu {arguments}"));
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn tools_that_are_not_here_say_so() {
+    let shell = Shell::new();
+    for tool in ["spu-objdump", "ppu-as", "spu-gdb"] {
+        let message = shell.fails(&format!("{tool} x"));
+        assert!(
+            message.starts_with(&format!("{tool}: error: this tool is not here")),
+            "{message}"
+        );
+    }
+    assert_eq!(shell.prints("ppu-strip x && spu-ranlib x"), "");
+}
+
+#[test]
+fn one_line_asks_what_it_cannot_find_out() {
+    let shell = Shell::new();
+    shell.write(
+        "main.c",
+        "#include <libspe2.h>\nextern spe_program_handle_t ping, pong;\n",
+    );
+    shell.write("a.c", "#include <spu_mfcio.h>\nint main() {}\n");
+    shell.write("b.c", "#include <spu_mfcio.h>\nint main() {}\n");
+    for (arguments, part) in [
+        (
+            "main.c a.c b.c",
+            "say which source is of which program, such as --spu ping=a.c --spu pong=b.c",
+        ),
+        ("a.c", "no source is of the PPU"),
+        ("", "no input files; cellworks cc --help has examples"),
+        ("gone.c", "gone.c: No such file or directory"),
+        ("-c main.c", "use ppu-gcc and spu-gcc for single sources"),
+        ("--spu ping main.c", "NAME=FILE,FILE"),
+        ("--native main.c", "--native is for --env"),
+        ("-shared main.c", "programs are linked statically"),
+    ] {
+        let message = shell.fails(&format!("cc {arguments}"));
+        assert!(message.starts_with("cellworks cc: error: "), "{message}");
+        assert!(message.contains(part), "{arguments}: {message}");
+    }
+    let help = shell.prints("cc --help");
+    assert!(
+        help.contains("cellworks cc -o hello hello.c hello_spu.c"),
+        "{help}"
+    );
+}
+
+const PPU: &str = "\
+#include <libspe2.h>
+#include <stdio.h>
+
+extern spe_program_handle_t NAME;
+
+int main(void)
+{
+    unsigned int entry = SPE_DEFAULT_ENTRY;
+    spe_context_ptr_t context = spe_context_create(0, NULL);
+    spe_program_load(context, &NAME);
+    spe_context_run(context, &entry, 0, NULL, NULL, NULL);
+    puts(MESSAGE);
+    return spe_context_destroy(context);
+}
+";
+
+const SPU: &str = "\
+#include <spu_intrinsics.h>
+#include <stdio.h>
+
+int main(unsigned long long id)
+{
+    printf(\"hello from %llx\\n\", id);
+    return 0;
+}
+";
+
+fn ppu(name: &str) -> String {
+    PPU.replace("NAME", name).replace("MESSAGE", "\"done\"")
+}
+
+impl Shell {
+    /// Asserts that a file is a program of the PPU, with SPU programs for these handles in it.
+    #[track_caller]
+    fn has_program(&self, name: &str, handles: usize) {
+        let bytes = fs::read(self.path(name)).unwrap();
+        let first = b"#!/usr/bin/env -S cellworks exec\n\0asm";
+        assert!(bytes.starts_with(first), "{name} is a program");
+        let modules = bytes
+            .windows(8)
+            .filter(|bytes| *bytes == b"\0asm\x01\0\0\0")
+            .count();
+        assert_eq!(modules, 1 + handles, "{name} has its SPU programs");
+    }
+}
+
+#[test]
+fn a_makefile_with_plain_rules_works() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("main.c", ppu("hello_spu"));
+    shell.write("spu.c", SPU);
+    shell.write(
+        "Makefile",
+        "hello: main.o hello_spu.o\n\tppu-gcc -m64 -o $@ $^ -lspe2 -lpthread\n\
+         main.o: main.c\n\tppu-gcc -Wall -MMD -c $< -o $@\n\
+         hello_spu.o: hello_spu\n\tppu-embedspu -m64 $< $< $@\n\
+         hello_spu: spu.c\n\tspu-gcc -O3 -std=gnu99 -mbranch-hints $< -o $@\n",
+    );
+    let output = shell.run("make -s");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{err}");
+    assert_eq!(
+        err.matches("-m64").count(),
+        1,
+        "the linker says it once: {err}"
+    );
+    shell.has_program("hello", 1);
+    let dependencies = fs::read_to_string(shell.path("main.d")).unwrap();
+    assert!(dependencies.starts_with("main.o: main.c"), "{dependencies}");
+    assert!(
+        shell.run("make -q").status.success(),
+        "nothing is left to do"
+    );
+}
+
+#[test]
+fn makefiles_with_the_footer_of_the_sdk_work() {
+    const FOOTER: &str = "include $(CELL_TOP)/buildutils/make.footer\n";
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    // Only the footer of the environment is there.
+    shell.write(
+        "Makefile",
+        format!("CELL_TOP := /opt/cell/sdk\nDIRS := spu more ppu\n{FOOTER}"),
+    );
+    shell.write("spu/kernel.c", SPU);
+    let variables = "PROGRAM_spu := kernel-spu\nLIBRARY_embed := lib_kernel.a\nIMPORTS = -lm\n";
+    shell.write("spu/Makefile", format!("{variables}{FOOTER}"));
+    shell.write("more/one.c", SPU);
+    shell.write("more/two.c", SPU);
+    let variables = "TARGET_PROCESSOR := spu\nPROGRAMS := one two\nLIBRARY_embed64 := lib_more.a\n";
+    shell.write("more/Makefile", format!("{variables}{FOOTER}"));
+    shell.write(
+        "include/message.h",
+        "int all(void);\n#define MESSAGE all() ? TEXT : TEXT\n",
+    );
+    let source = PPU.replace("NAME", "kernel_spu");
+    shell.write("ppu/main.c", format!("#include <message.h>\n{source}"));
+    shell.write(
+        "ppu/all.c",
+        "extern char one[], two[];\nint all(void) { return one[3] + two[3]; }\n",
+    );
+    shell.write(
+        "ppu/skip/other.c",
+        "#error this source is of another folder\n",
+    );
+    let variables = "PROGRAM_ppu64 := hello\nINCLUDE := -I../include\nCFLAGS_main := -DTEXT='\"done\"'\n\
+                     CC_OPT_LEVEL := -O1\nINSTALL_FILES = hello\nINSTALL_DIR = $(EXP_SDKBIN)\n\
+                     CFLAGS = -I$(SDKINC)\n\
+                     IMPORTS := ../spu/lib_kernel.a -lspe2 -lpthread  ../more/lib_more.a\n";
+    shell.write("ppu/Makefile", format!("{variables}{FOOTER}"));
+    let output = shell.run("make -s");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    shell.has_program("ppu/hello", 3);
+    shell.prints("make -s clean");
+    for made in [
+        "ppu/hello",
+        "ppu/main.o",
+        "spu/kernel-spu",
+        "spu/lib_kernel.a",
+        "more/one",
+    ] {
+        assert!(!shell.path(made).exists(), "{made}");
+    }
+}
+
+#[test]
+fn one_line_makes_a_program() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("hello.c", ppu("hello_spu"));
+    shell.write("hello_spu.c", SPU);
+    shell.prints("cc -O2 -o hello.cell hello.c hello_spu.c");
+    shell.has_program("hello.cell", 1);
+
+    // A program that is opened by its name lies beside the other.
+    shell.write(
+        "open.c",
+        "#include <libspe2.h>\nint main() { return !spe_image_open(\"bin/kernel.elf\"); }\n",
+    );
+    shell.prints("mkdir out && cc -o out/open open.c hello_spu.c");
+    shell.has_program("out/open", 0);
+    assert!(
+        fs::read(shell.path("out/bin/kernel.elf"))
+            .unwrap()
+            .starts_with(b"\0asm")
+    );
+
+    let two = PPU
+        .replace("NAME", "hello_spu")
+        .replace("MESSAGE", "other ? \"done\" : \"\"");
+    let head =
+        "#include <libspe2.h>\nextern spe_program_handle_t kernel;\nvoid *other = &kernel;\n";
+    shell.write("two.c", format!("{head}{two}"));
+    shell.write("kernel.c", SPU);
+    shell.prints("cc two.c hello_spu.c --spu kernel=kernel.c");
+    shell.has_program("a.out", 2);
+}
+
+#[test]
+fn errors_of_sources_are_those_of_the_compiler() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("bad.c", "int f(void)\n{\n    return x;\n}\n");
+    let message = shell.fails("spu-gcc -c bad.c");
+    assert!(message.contains("bad.c:3:12: error:"), "{message}");
+    assert!(!shell.path("bad.o").exists());
+    shell.write(
+        "main.c",
+        "int gone(void);\nint main(void) { return gone(); }\n",
+    );
+    let message = shell.fails("ppu-gcc main.c -o main");
+    assert!(message.contains("undefined symbol: gone"), "{message}");
+    assert!(!shell.path("main").exists());
+}
+
+#[test]
+fn the_preprocessor_knows_the_side() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write(
+        "side.c",
+        "#ifdef __SPU__\nspu\n#endif\n#ifdef __PPU__\nppu\n#endif\n",
+    );
+    assert!(shell.prints("spu-gcc -E -P side.c").trim().ends_with("spu"));
+    assert!(
+        shell
+            .prints("ppu-gcc -E -P - < side.c")
+            .trim()
+            .ends_with("ppu")
+    );
+    shell.prints("ppu-g++ -E -P side.c -o side.i && grep -q ppu side.i");
+    let rule = shell.prints("spu-gcc -MM side.c");
+    assert!(rule.starts_with("side.o: side.c"), "{rule}");
+}
