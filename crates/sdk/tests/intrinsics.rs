@@ -16,7 +16,9 @@ fn finds_nothing(side: &str, name: &str) {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &str| env::split_paths(&path).any(|bin| bin.join(program).is_file());
     let has = |name: &str| {
-        ["", "-19", "-20", "-21", "-22"].iter().any(|end| is_there(&format!("{name}{end}")))
+        ["", "-19", "-20", "-21", "-22"]
+            .iter()
+            .any(|end| is_there(&format!("{name}{end}")))
     };
     if !has("clang") || !has("wasm-ld") {
         return skipped("clang or wasm-ld is not installed");
@@ -29,14 +31,24 @@ fn finds_nothing(side: &str, name: &str) {
     let mut cc = Command::new(sdk);
     cc.arg("cc").arg("-o").arg(&program);
     if side == "spu" {
-        cc.arg(sources.join("run.c")).arg("--spu").arg(format!("test={}", source.display()));
+        cc.arg(sources.join("run.c"))
+            .arg("--spu")
+            .arg(format!("test={}", source.display()));
     } else {
         cc.arg(&source);
     }
     let output = cc.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 
-    let output = Command::new(sdk).arg("exec").arg(&program).output().unwrap();
+    let output = Command::new(sdk)
+        .arg("exec")
+        .arg(&program)
+        .output()
+        .unwrap();
     let printed = [output.stdout, output.stderr].concat();
     assert_eq!(String::from_utf8_lossy(&printed), "", "{side} {name}");
     assert_eq!(output.status.code(), Some(0), "{side} {name}");
