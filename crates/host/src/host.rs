@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
-use cellworks_machine::memory::{AddressSpace, Backing, Region, of_size};
+use cellworks_machine::memory::{AddressSpace, Backing, MakeLocalStore, Region, of_size};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
 
@@ -66,11 +66,11 @@ pub struct Host {
     builders_cpus: Option<BTreeSet<u32>>,
 }
 
-/// Makes the memory of the local store of an SPE, which has a size in bytes.
+/// A function that makes local stores. It has no text of its own.
 #[derive(Clone)]
-struct MakeLocalStore(Arc<dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + Sync>);
+struct Maker(Arc<MakeLocalStore>);
 
-impl fmt::Debug for MakeLocalStore {
+impl fmt::Debug for Maker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MakeLocalStore")
     }
@@ -83,7 +83,7 @@ pub struct HostBuilder {
     cpus: Option<Vec<u32>>,
     strict: bool,
     local_store_bytes: usize,
-    local_stores: Option<MakeLocalStore>,
+    local_stores: Option<Maker>,
     stack_bytes: usize,
 }
 
@@ -241,7 +241,7 @@ impl HostBuilder {
         mut self,
         make: impl Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + Sync + 'static,
     ) -> Self {
-        self.local_stores = Some(MakeLocalStore(Arc::new(make)));
+        self.local_stores = Some(Maker(Arc::new(make)));
         self
     }
 
@@ -349,9 +349,7 @@ impl Host {
                 let bytes = builder.local_store_bytes;
                 let module = layout.topology.module_of(spe);
                 let made = match &builder.local_stores {
-                    Some(MakeLocalStore(make)) => {
-                        make(spe, bytes).and_then(|memory| of_size(memory, bytes))
-                    }
+                    Some(Maker(make)) => make(spe, bytes).and_then(|memory| of_size(memory, bytes)),
                     None => Pages::new(bytes, None).map(|pages| Box::new(pages) as _),
                 };
                 let memory: Box<dyn Backing> =

@@ -58,6 +58,10 @@ struct ExecFlags {
 
 /// Runs `cellworks exec` with its arguments, the name of the command first. Does not return if the
 /// program has run: the process then ends with its exit code.
+///
+/// # Errors
+///
+/// Returns [`Failure`] if the flags or the program are wrong.
 pub fn exec(arguments: Vec<OsString>) -> Result<(), Failure> {
     let flags = ExecFlags::try_parse_from(arguments).unwrap_or_else(|error| error.exit());
     let code = run(flags)?;

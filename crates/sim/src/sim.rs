@@ -4,7 +4,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cellworks_machine::memory::{AddressSpace, AllocateError, Backing, Region, of_size};
+use cellworks_machine::memory::{
+    AddressSpace, AllocateError, Backing, MakeLocalStore, Region, of_size,
+};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
     Capabilities, CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeId,
@@ -74,14 +76,11 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Makes the memory of the local store of an SPE, which has a size in bytes.
-type MakeLocalStore = Box<dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>>>;
-
 /// The settings of a [`Sim`], made by [`Sim::builder`].
 #[must_use = "a machine is made by `build`"]
 pub struct SimBuilder {
     description: Description,
-    local_stores: Option<MakeLocalStore>,
+    local_stores: Option<Box<MakeLocalStore>>,
     options: Options,
     trace: Option<Box<dyn io::Write + Send>>,
 }
@@ -147,7 +146,7 @@ impl SimBuilder {
     /// The memory must have that size.
     pub fn local_stores(
         mut self,
-        make: impl Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + 'static,
+        make: impl Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + Sync + 'static,
     ) -> Self {
         self.local_stores = Some(Box::new(make));
         self

@@ -27,13 +27,14 @@
 // Rejected: locking each line in every put, which would distort measured copy costs. A locked
 // instruction takes 4 ns, and the copy of a line within the caches 1.7 ns (both measured).
 
+use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64 as StdAtomicU64};
 
 use super::LINE_BYTES;
 use crate::atomic::AtomicOp;
 use crate::barrier;
-use crate::id::ModuleId;
+use crate::id::{ModuleId, SpeId};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 
 /// The memory of a region, provided by a machine, or by a program that
@@ -57,6 +58,10 @@ pub unsafe trait Backing: Send + Sync {
         ByteOrder::NATIVE
     }
 }
+
+/// Makes the memory of the local store of an SPE, which has a size in bytes: see `local_stores` of
+/// the builders of machines.
+pub type MakeLocalStore = dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + Sync;
 
 /// The order of the bytes of a number in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@
 mod block;
 mod space;
 
-pub use block::{Backing, Block, ByteOrder, InFlight, ReservedLine};
+pub use block::{Backing, Block, ByteOrder, InFlight, MakeLocalStore, ReservedLine};
 pub use space::{AddressSpace, Region, Translation};
 
 use std::io;

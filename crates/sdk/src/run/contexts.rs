@@ -322,7 +322,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 };
                 let stale = std::mem::take(&mut context.stale);
                 let handle = ppe.spawn(spe, move |spe: &M::Spe| {
-                    (0..stale).for_each(|_| drop(spe.try_read_in_mbox()));
+                    for _ in 0..stale {
+                        spe.try_read_in_mbox();
+                    }
                     let mut run = run;
                     let stop = run.go(spe);
                     (run, stop)

@@ -169,6 +169,10 @@ impl LocalStores {
     /// # Errors
     ///
     /// Returns the error of the system if it gives no memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the calls are not in the order of the SPEs.
     pub fn make(&self, spe: SpeId, bytes: usize) -> io::Result<Box<dyn Backing>> {
         let memory = SharedMemory::new(bytes)?;
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -241,6 +245,10 @@ impl Ready {
     /// # Errors
     ///
     /// Returns [`Failure`] if the program was wrong, or did not end by itself.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `local_stores` are not those of the machine.
     pub fn run<M: CellMachine>(
         self,
         machine: &M,

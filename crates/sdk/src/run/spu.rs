@@ -117,9 +117,16 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                                    (`mfc_write_tag_update`, channel 23), so the SPU would wait forever";
                         return Err(super::link::Fault(why.to_owned()).into());
                     };
-                    Question::Tags { mask: state.tag_mask, update }
+                    let mask = state.tag_mask;
+                    if let Some(complete) = direct::tags(mask, update) {
+                        return Ok(complete);
+                    }
+                    Question::Tags { mask, update }
                 }
-                _ => Question::Read(channel),
+                _ => match direct::read(channel) {
+                    Some(word) => return Ok(word),
+                    None => Question::Read(channel),
+                },
             };
             ask(&mut caller, question).await.map(|word| word as u32)
         })
@@ -178,7 +185,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
         "spu",
         "dma",
-        |mut caller: Caller<'_, State>,
+        |caller: Caller<'_, State>,
          (lsa, eah, eal, size, tag, opcode): (u32, u32, u32, u32, u32, u32)| {
             Box::new(async move {
                 let ea = u64::from(eah) << 32 | u64::from(eal);

@@ -355,9 +355,7 @@ impl Wasi {
         memory: &Guest,
         fd: u32,
         path: (u32, u32),
-        how: u32,
-        rights: u64,
-        flags: u32,
+        (how, rights, flags): (u32, u64, u32),
         opened: u32,
     ) -> Done {
         let path = Self::path(memory, path.0, path.1)?;
@@ -553,7 +551,7 @@ where
         path_link(from: u32, follow: u32, old: u32, old_bytes: u32, to: u32, new: u32, new_bytes: u32) =
             |wasi, memory| Err(NOTSUP);
         path_open(fd: u32, follow: u32, path: u32, bytes: u32, how: u32, rights: u64, inherited: u64, flags: u32, opened: u32) =
-            |wasi, memory| wasi.path_open(memory, fd, (path, bytes), how, rights, flags, opened);
+            |wasi, memory| wasi.path_open(memory, fd, (path, bytes), (how, rights, flags), opened);
         path_readlink(fd: u32, path: u32, bytes: u32, at: u32, room: u32, used: u32) = |wasi, memory| Err(NOTSUP);
         path_remove_directory(fd: u32, path: u32, bytes: u32) = |wasi, memory| {
             Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd)?.remove_dir(path)?))
