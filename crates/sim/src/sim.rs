@@ -75,7 +75,7 @@ impl Drop for Running<'_> {
 }
 
 /// Makes the memory of the local store of an SPE, which has a size in bytes.
-type MakeLocalStore = Box<dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>>>;
+type MakeLocalStore = Box<dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send>;
 
 /// The settings of a [`Sim`], made by [`Sim::builder`].
 #[must_use = "a machine is made by `build`"]
@@ -147,7 +147,7 @@ impl SimBuilder {
     /// The memory must have that size.
     pub fn local_stores(
         mut self,
-        make: impl Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + 'static,
+        make: impl Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + 'static,
     ) -> Self {
         self.local_stores = Some(Box::new(make));
         self
