@@ -68,7 +68,9 @@ pub struct Host {
 
 /// Makes the memory of the local store of an SPE, which has a size in bytes.
 #[derive(Clone)]
-struct MakeLocalStore(Arc<dyn Fn(SpeId, usize) -> io::Result<Box<dyn Backing>> + Send + Sync>);
+struct MakeLocalStore(Arc<dyn Fn(SpeId, usize) -> MadeMemory + Send + Sync>);
+
+type MadeMemory = io::Result<Box<dyn Backing>>;
 
 impl fmt::Debug for MakeLocalStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

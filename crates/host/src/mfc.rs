@@ -40,6 +40,11 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
+    /// Returns the text of a fault that the program has not taken before its end.
+    pub(crate) fn end_program(&self) -> Option<String> {
+        self.engine.end_program()
+    }
+
     /// Returns whether commands wait for room in a mailbox. A waiting thread must retry them.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
@@ -92,6 +97,10 @@ impl Mfc for HostMfc {
 
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         self.engine.acknowledge_stall(tag)
+    }
+
+    fn take_late_fault(&self) -> Option<MfcFault> {
+        self.engine.take_late_fault()
     }
 
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {

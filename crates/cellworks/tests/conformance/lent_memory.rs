@@ -8,7 +8,7 @@ use cellworks::host::Host;
 use cellworks::machine::memory::{AllocateError, Backing, ByteOrder};
 use cellworks::machine::mfc::{LsAddr, RawCommand, Tag};
 use cellworks::machine::{
-    CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, SignalRegister, Spe, SpeId,
+    CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, SignalRegister, SpeId,
 };
 use cellworks::sim::{Description, Sim};
 
