@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cellworks_machine::{CellSpe, Processor, Program, SpeId};
+use cellworks_machine::{CellSpe, Processor, Program, SpeCore, SpeId};
 
 use crate::run::{Run, is_cancellation, lock};
 use crate::spe::HostSpe;
@@ -58,6 +58,7 @@ impl Programs {
         self.run.runs(at, Some((name, program.spawned_at())));
         let mut panic = program.run(spe).err();
         self.run.runs(at, None);
+        spe.set_place(None);
         if let Some(late) = spe.mfc().end_program()
             && panic.as_ref().is_none_or(is_cancellation)
         {
