@@ -22,6 +22,7 @@ on_every_cell![
     adopted_memory_begins_at_a_multiple_of_4_gib,
     dma_reaches_adopted_memory,
     other_code_sees_what_was_written_at_once,
+    a_change_by_other_code_ends_a_reservation,
     no_bytes_or_no_module_are_not_adopted,
     a_local_store_is_a_region,
     what_was_never_made_is_no_local_store,
@@ -164,6 +165,36 @@ fn other_code_sees_what_was_written_at_once<M: CellMachine>(machine: &M) {
     assert_eq!(Arc::strong_count(&memory.0), 2);
     drop(region);
     assert_eq!(Arc::strong_count(&memory.0), 1);
+}
+
+fn a_change_by_other_code_ends_a_reservation<M: CellMachine>(machine: &M) {
+    let memory = lent(4096);
+    let region = machine.adopt(MODULE, Box::new(memory.clone())).unwrap();
+    let (line, other) = (region.at(0x80), region.at(0x100));
+    let program = |spe: &M::Spe| {
+        let (mfc, lsa) = (spe.mfc(), LsAddr(0x400));
+        mfc.getllar(lsa, line).unwrap();
+        // Bytes of another line, and bytes that do not change, end no reservation.
+        memory.set(0x100, &[1]);
+        memory.set(0x90, &[0]);
+        assert!(!mfc.reservation_lost());
+        memory.set(0x90, &[9]);
+        assert!(mfc.reservation_lost());
+        assert!(!mfc.putllc(lsa, line).unwrap());
+        assert_eq!(memory.byte(0x90), 9);
+
+        mfc.getllar(lsa, line).unwrap();
+        spe.local_store().write(LsAddr(0x411), &[7]);
+        assert!(mfc.putllc(lsa, line).unwrap());
+        assert_eq!((memory.byte(0x90), memory.byte(0x91)), (9, 7));
+
+        mfc.getllar(lsa, other).unwrap();
+        assert!(mfc.putllc(lsa, other).unwrap());
+        assert_eq!(memory.byte(0x100), 1);
+    };
+    machine
+        .run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+        .unwrap();
 }
 
 fn no_bytes_or_no_module_are_not_adopted<M: CellMachine>(machine: &M) {

@@ -1,7 +1,9 @@
 //! Mailboxes, signals and clocks.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use cellworks::machine::mailbox::{MailboxStatus, Outbound};
-use cellworks::machine::{CellMachine, CellSpe, SignalMode, SignalRegister, Spe, Wake};
+use cellworks::machine::{CellMachine, CellSpe, Cycles, SignalMode, SignalRegister, Spe, Wake};
 
 use crate::{on_every_cell, spe};
 
@@ -21,6 +23,7 @@ on_every_cell![
     an_spe_looks_at_its_mailboxes_and_signals,
     a_condition_may_look_at_mailboxes,
     a_ppe_that_polls_and_yields_lets_its_spes_run,
+    a_ppe_that_polls_memory_and_yields_lets_its_spes_run,
     the_ppe_and_spes_have_one_time_base,
     a_condition_may_send_and_wait_for_the_answer,
     the_decrementer_counts_down,
@@ -386,6 +389,25 @@ fn a_ppe_that_polls_and_yields_lets_its_spes_run<M: CellMachine>(machine: &M) {
                     }
                     assert_eq!(ppe.read_out_mbox(*from, Outbound::Plain), round);
                 }
+            }
+        })
+        .unwrap();
+}
+
+fn a_ppe_that_polls_memory_and_yields_lets_its_spes_run<M: CellMachine>(machine: &M) {
+    let flag = AtomicU32::new(0);
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                spe.compute(Cycles(1_000));
+                spe.read_in_mbox();
+                flag.fetch_add(1, Ordering::Relaxed);
+            };
+            let spes: Vec<_> = ppe.topology().spes().collect();
+            spes.iter().for_each(|to| drop(ppe.spawn(*to, program)));
+            spes.iter().for_each(|to| ppe.write_in_mbox(*to, 0));
+            while flag.load(Ordering::Relaxed) < spes.len() as u32 {
+                ppe.yield_now();
             }
         })
         .unwrap();

@@ -339,7 +339,7 @@ impl World {
                 block.reserve(offset / LINE_BYTES, &mut line, all)
             })
         })??;
-        mfc.reservation = Some((ea, reserved));
+        (mfc.reservation, mfc.reserved_bytes) = (Some((ea, reserved)), line);
         Some(line)
     }
 
@@ -354,8 +354,9 @@ impl World {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let reservation = mfc.reservation.take();
         let stored = mfc.translation.with(ea, LINE_BYTES, |block, _, _| {
-            reservation
-                .is_some_and(|(at, reserved)| at == ea && block.store_conditional(reserved, line))
+            reservation.is_some_and(|(at, reserved)| {
+                at == ea && block.store_conditional(reserved, &mfc.reserved_bytes, line)
+            })
         })?;
         if stored {
             self.mfcs

@@ -106,6 +106,8 @@ pub(crate) struct MfcState {
     /// Whether the program of the SPE takes the faults of waiting commands itself.
     pub(super) takes_faults: bool,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
+    /// The bytes that were read with the last reservation.
+    pub reserved_bytes: [u8; LINE_BYTES],
 }
 
 /// A started command or a typed transfer.
@@ -278,6 +280,7 @@ impl MfcState {
             is_closed: false,
             takes_faults: false,
             reservation: None,
+            reserved_bytes: [0; LINE_BYTES],
         }
     }
 
@@ -449,9 +452,9 @@ impl MfcState {
         let Some((ea, reserved)) = self.reservation else {
             return false;
         };
-        let still = self
-            .translation
-            .with(ea, LINE_BYTES, |block, _, _| block.still_reserved(reserved));
+        let still = self.translation.with(ea, LINE_BYTES, |block, _, _| {
+            block.still_reserved(reserved, &self.reserved_bytes)
+        });
         still.unwrap_or(false)
     }
 
