@@ -99,13 +99,10 @@ impl SimProcessor {
         !self.threads.borrow().ready.is_empty()
     }
 
-    /// Returns the place of the running thread in foreign source. Within the condition of a wait no
-    /// thread runs, so it is that of the only thread with a place.
+    /// Returns the place of the running thread in foreign source.
     pub fn place(&self) -> Option<&'static str> {
-        match self.running.get() {
-            Some(running) => self.places.of((running.thread as usize, 0)),
-            None => self.places.only(),
-        }
+        let running = self.running.get()?;
+        self.places.of((running.thread as usize, 0))
     }
 
     /// Returns the running thread. Panics if no thread runs on the processor.

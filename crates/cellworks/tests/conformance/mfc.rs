@@ -5,8 +5,7 @@ use cellworks::machine::mfc::{
     EffectiveAddress, ListElement, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks::machine::{
-    CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, ProgramPanic, SignalRegister,
-    TryIssueError,
+    CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, SignalRegister, TryIssueError,
 };
 
 use crate::{on_every_cell, spe};
@@ -29,6 +28,7 @@ on_every_cell![
     a_late_fault_is_a_panic_of_the_next_use_of_the_queue,
     a_program_that_asks_takes_late_faults_itself,
     a_late_fault_that_is_not_taken_ends_its_program,
+    a_late_fault_that_is_not_taken_is_reported_in_place_of_a_deadlock,
     the_next_program_meets_nothing_of_the_last,
     storage_control_zeroes_whole_lines,
     regions_are_allocated_where_they_should_be,
@@ -493,7 +493,7 @@ fn with_a_late_fault<M: CellMachine>(
     machine: &M,
     begin: impl FnOnce(&M::Spe) + Send,
     program: impl FnOnce(&M::Spe, EffectiveAddress) + Send,
-) -> Result<(), ProgramPanic> {
+) -> Result<(), String> {
     let nowhere = EffectiveAddress(0x1000);
     let program = move |of: &M::Spe| {
         begin(of);
@@ -525,10 +525,13 @@ fn with_a_late_fault<M: CellMachine>(
                     spe.read_in_mbox();
                 }
             }));
-            ppe.spawn(spe(0), program).join()
+            let joined = ppe.spawn(spe(0), program).join();
+            joined.map_err(|panic| panic.to_string())
         })
-        .unwrap()
+        .map_err(|error| error.to_string())?
 }
+
+const LATE: &str = "a command that waited in the MFC queue of SPE 0";
 
 fn a_late_fault_is_a_panic_of_the_next_use_of_the_queue<M: CellMachine>(machine: &M) {
     let panic = with_a_late_fault(
@@ -539,11 +542,8 @@ fn a_late_fault_is_a_panic_of_the_next_use_of_the_queue<M: CellMachine>(machine:
             unreachable!("the wait uses the queue");
         },
     );
-    let text = panic.unwrap_err().to_string();
-    assert!(
-        text.contains("a command that waited in the MFC queue of SPE 0"),
-        "{text}"
-    );
+    let text = panic.unwrap_err();
+    assert!(text.contains(LATE), "{text}");
 }
 
 fn a_program_that_asks_takes_late_faults_itself<M: CellMachine>(machine: &M) {
@@ -574,13 +574,22 @@ fn a_late_fault_that_is_not_taken_ends_its_program<M: CellMachine>(machine: &M) 
         |spe| assert_eq!(spe.mfc().take_late_fault(), None),
         |spe, _| spe.mfc().wait_all(TAG.mask()),
     );
-    let text = panic.unwrap_err().to_string();
-    assert!(
-        text.contains("a command that waited in the MFC queue of SPE 0"),
-        "{text}"
-    );
+    let text = panic.unwrap_err();
+    assert!(text.contains(LATE), "{text}");
     // The next program is another one: it has no fault, and does not take faults itself.
     a_late_fault_is_a_panic_of_the_next_use_of_the_queue(machine);
+}
+
+fn a_late_fault_that_is_not_taken_is_reported_in_place_of_a_deadlock<M: CellMachine>(machine: &M) {
+    let end = with_a_late_fault(
+        machine,
+        |spe| assert_eq!(spe.mfc().take_late_fault(), None),
+        |spe, _| {
+            spe.read_signal(SignalRegister::Two);
+        },
+    );
+    let text = end.unwrap_err();
+    assert!(text.contains(LATE), "{text}");
 }
 
 fn the_next_program_meets_nothing_of_the_last<M: CellMachine>(machine: &M) {

@@ -143,8 +143,8 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// Stores of other machine code end the reservation of a line if they change its bytes. They do
     /// not if they store what was there, or if the bytes change back before the conditional store.
     /// On a host, a conditional store also overwrites a store of other code that falls between its
-    /// last look at the line and its copy, some ten nanoseconds. So words that SPEs change under
-    /// reservations are changed by [`Ppe::fetch_update`], which misses nothing.
+    /// last look at the line and its copy. So other code changes words that SPEs change under
+    /// reservations by [`Ppe::fetch_update`], which misses nothing.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, MfcFault, Operation};
 use cellworks_machine::{Payload, Processor, SpeId};
 
-use super::state::{Effect, LINE, Late, Line, MfcState, Stalled, Task, Work, is_watched};
+use super::state::{Effect, LINE, Line, MfcState, Stalled, Task, Work, is_watched};
 use crate::bus::Owner;
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::index::{PPE, ThreadIndex};
@@ -351,7 +351,7 @@ impl World {
         // Dropping a buffer panics if `Hazards` finds a transfer in it, so `forget_command` comes
         // first. The event loop, which calls this function, must not unwind.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
-            mfc.late(work.issuer).get_or_insert(Late::Panic(hazard));
+            mfc.panic_late(work.issuer, hazard);
         }
         let depth = mfc.depth(work.issuer);
         let now = self.now();

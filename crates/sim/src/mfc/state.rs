@@ -349,8 +349,16 @@ impl MfcState {
 
     pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard {
-            self.late(issuer)
-                .get_or_insert_with(|| Late::Panic(Box::new(hazard.to_string())));
+            self.panic_late(issuer, Box::new(hazard.to_string()));
+        }
+    }
+
+    /// Records the payload of a late panic, unless an earlier error will panic.
+    pub(super) fn panic_late(&mut self, issuer: Issuer, payload: Payload) {
+        let takes_faults = issuer == Issuer::Spu && self.takes_faults;
+        let late = self.late(issuer);
+        if late.is_none() || takes_faults && matches!(late, Some(Late::Fault(..))) {
+            *late = Some(Late::Panic(payload));
         }
     }
 

@@ -59,10 +59,13 @@ impl World {
         observer.queue_depth(now, spe, issuer, mfc.depth(issuer));
     }
 
-    /// Returns the place in foreign source of the program that issues a command now.
+    /// Returns the place in foreign source of the program that issues a command now. In the condition
+    /// of a wait another thread may run, so it is that of the only thread with a place.
     pub(super) fn place(&self, spe: SpeId, issuer: Issuer) -> Option<&'static str> {
+        let processor = self.spe(spe);
         match issuer {
-            Issuer::Spu => self.spe(spe).place(),
+            Issuer::Spu if self.is_in_condition() => processor.places.only(),
+            Issuer::Spu => processor.place(),
             Issuer::Ppe => None,
         }
     }

@@ -134,6 +134,28 @@ fn a_late_fault_that_is_taken_harms_no_list_that_stalls_meanwhile() {
     .unwrap();
 }
 
+#[test]
+fn a_late_fault_that_waits_to_be_taken_hides_no_hazard() {
+    let qs20 = Description::built_in("qs20").unwrap();
+    let sim = Sim::builder(qs20).hazards(HazardWatch::Error);
+    let sim = sim.build().unwrap();
+    let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
+    sim.run(|ppe| {
+        let program = ppe.spawn(SPE, |spe| {
+            assert_eq!(spe.mfc().take_late_fault(), None);
+            issue_bad_list(spe, &region);
+            spe.mfc().wait_all(TagMask::ALL);
+            let get = RawCommand::get(LsAddr(0x1000), region.at(0), 4_096, TAG);
+            spe.mfc().issue(get).unwrap();
+            spe.mfc().issue(get).unwrap();
+            unreachable!("the second get is a hazard");
+        });
+        let panic = program.join().unwrap_err();
+        assert!(text(&panic).starts_with("hazard at "), "{panic}");
+    })
+    .unwrap();
+}
+
 /// A value whose destructor calls the MFC.
 struct WaitsWhenDropped<'a>(&'a <Sim as Machine>::Spe);
 
