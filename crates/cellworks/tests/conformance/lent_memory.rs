@@ -289,7 +289,7 @@ fn with_lent_local_stores(order: ByteOrder, case: &dyn Fn(&dyn Case, &[Lent])) {
 
 /// The programs of the cases below, on any machine.
 trait Case {
-    /// Stores a word in the local store of SPE 0 by `write_word`, and reads the next by `read_word`.
+    /// Stores a word in the local store of SPE 0 by `write_word`, and reads the next.
     fn words(&self, word: u32) -> u32;
     /// Gets 16 bytes by each of two elements of a list at 0x1000 of SPE 0, to 0x2000.
     fn list(&self, make: &dyn Fn(u32, [u32; 2])) -> [u8; 32];
