@@ -23,6 +23,7 @@ on_every_cell![
     dma_reaches_adopted_memory,
     other_code_sees_what_was_written_at_once,
     a_change_by_other_code_ends_a_reservation,
+    a_conditional_store_that_fails_ends_no_other_reservation,
     no_bytes_or_no_module_are_not_adopted,
     a_local_store_is_a_region,
     what_was_never_made_is_no_local_store,
@@ -194,6 +195,37 @@ fn a_change_by_other_code_ends_a_reservation<M: CellMachine>(machine: &M) {
     };
     machine
         .run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+        .unwrap();
+}
+
+fn a_conditional_store_that_fails_ends_no_other_reservation<M: CellMachine>(machine: &M) {
+    let memory = lent(4096);
+    let region = machine.adopt(MODULE, Box::new(memory.clone())).unwrap();
+    let (line, lsa) = (region.at(0x80), LsAddr(0x400));
+    let fails = |of: &M::Spe| {
+        of.mfc().getllar(lsa, line).unwrap();
+        memory.set(0x90, &[9]);
+        of.write_in_mbox_of(spe(1), 0);
+        of.read_in_mbox();
+        assert!(!of.mfc().putllc(lsa, line).unwrap());
+        of.write_in_mbox_of(spe(1), 0);
+    };
+    let stores = |of: &M::Spe| {
+        of.read_in_mbox();
+        of.mfc().getllar(lsa, line).unwrap();
+        of.write_in_mbox_of(spe(0), 0);
+        of.read_in_mbox();
+        assert!(!of.mfc().reservation_lost());
+        of.local_store().write(LsAddr(0x411), &[7]);
+        assert!(of.mfc().putllc(lsa, line).unwrap());
+        assert_eq!((memory.byte(0x90), memory.byte(0x91)), (9, 7));
+    };
+    machine
+        .run(|ppe| {
+            let programs = (ppe.spawn(spe(0), fails), ppe.spawn(spe(1), stores));
+            programs.0.join().unwrap();
+            programs.1.join().unwrap();
+        })
         .unwrap();
 }
 

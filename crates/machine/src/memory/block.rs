@@ -403,7 +403,7 @@ impl Block {
         let to = self.at(line * LINE_BYTES, LINE_BYTES);
         fence(Ordering::Release);
         if self.is_lent && !self.holds(line, read) {
-            self.unlock(line, version);
+            self.unlock_unchanged(line, version);
             return false;
         }
         // SAFETY: `at` checked the target, and `from` has the size of a line.
