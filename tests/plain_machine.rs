@@ -291,6 +291,7 @@ impl Idle for World {
                 ALL_PROGRAMS => self.caller,
                 _ => at,
             },
+            place: None,
             what: waits_for,
             thread,
             since: None,

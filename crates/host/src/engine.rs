@@ -31,6 +31,10 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     unsent: RefCell<Vec<Unsent>>,
     /// Whether a command waits for room in a mailbox. Every wait of the processor checks this flag.
     has_unsent: Cell<bool>,
+    /// The first fault of a queued command that no call has returned, if `takes_faults` is set.
+    late: Cell<Option<MfcFault>>,
+    /// Whether the program takes the faults of queued commands itself.
+    takes_faults: Cell<bool>,
     /// The next element of each stalled list.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
@@ -69,6 +73,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             queue: RefCell::default(),
             unsent: RefCell::default(),
             has_unsent: Cell::new(false),
+            late: Cell::new(None),
+            takes_faults: Cell::new(false),
             lists: RefCell::default(),
         }
     }
@@ -357,18 +363,35 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// Drains the queue. If a queued command causes a fault, panics, except during unwinding.
+    /// Drains the queue. If a queued command causes a fault that the program does not take itself,
+    /// panics, except during unwinding.
     #[track_caller]
     fn drain_or_panic(&self) {
-        if let Err(fault) = self.drain()
-            && !cellworks_threads::is_unwinding()
-        {
-            panic!(
-                "a command that waited in {} of {}: {fault}",
-                self.name,
-                self.local_store.spe()
-            );
+        let Err(fault) = self.drain() else {
+            return;
+        };
+        if self.takes_faults.get() {
+            self.late.set(self.late.get().or(Some(fault)));
+        } else if !cellworks_threads::is_unwinding() {
+            panic!("{}", self.text_of(&fault));
         }
+    }
+
+    fn text_of(&self, fault: &MfcFault) -> String {
+        let spe = self.local_store.spe();
+        format!("a command that waited in {} of {spe}: {fault}", self.name)
+    }
+
+    /// Takes the fault of a queued command. From now on, no such fault panics.
+    pub(crate) fn take_late_fault(&self) -> Option<MfcFault> {
+        self.takes_faults.set(true);
+        self.late.take()
+    }
+
+    /// Returns the text of a fault that the program has not taken before its end.
+    pub(crate) fn end_program(&self) -> Option<String> {
+        self.takes_faults.set(false);
+        self.late.take().map(|fault| self.text_of(&fault))
     }
 }
 

@@ -125,7 +125,7 @@ impl CellMachine for Host {
                 source,
             });
         }
-        Ok(self.space.map(EffectiveAddress(at), memory, module))
+        Ok(self.space.map_lent(EffectiveAddress(at), memory, module))
     }
 
     fn local_store(&self, spe: SpeId) -> &Region {

@@ -20,6 +20,8 @@ pub struct HostMfc {
     worker: Rc<Worker>,
     engine: Engine<SPU_QUEUE_ENTRIES>,
     reservation: Cell<Option<(EffectiveAddress, ReservedLine)>>,
+    /// The bytes that were read with the last reservation.
+    reserved_bytes: Cell<[u8; LINE_BYTES]>,
 }
 
 impl HostMfc {
@@ -28,6 +30,7 @@ impl HostMfc {
             engine: Engine::new(Arc::clone(&worker.run), "the MFC queue", local_store),
             worker,
             reservation: Cell::new(None),
+            reserved_bytes: Cell::new([0; LINE_BYTES]),
         }
     }
 
@@ -38,6 +41,11 @@ impl HostMfc {
     /// Returns whether the queue is empty and no line is reserved.
     pub(crate) fn is_as_new(&self) -> bool {
         self.engine.is_empty() && self.reservation.get().is_none()
+    }
+
+    /// Returns the text of a fault that the program has not taken before its end.
+    pub(crate) fn end_program(&self) -> Option<String> {
+        self.engine.end_program()
     }
 
     /// Returns whether commands wait for room in a mailbox. A waiting thread must retry them.
@@ -94,6 +102,10 @@ impl Mfc for HostMfc {
         self.engine.acknowledge_stall(tag)
     }
 
+    fn take_late_fault(&self) -> Option<MfcFault> {
+        self.engine.take_late_fault()
+    }
+
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
         let (operation, lsa, ea) = self.line(RawCommand::getllar(lsa, ea))?;
         let translation = self.translation();
@@ -108,6 +120,7 @@ impl Mfc for HostMfc {
             return Err(MfcFault::DataStorage { operation, ea });
         };
         self.reservation.set(Some((ea, reserved)));
+        self.reserved_bytes.set(line);
         self.engine.local_store.write(lsa, &line);
         Ok(())
     }
@@ -115,10 +128,11 @@ impl Mfc for HostMfc {
     fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault> {
         let (operation, lsa, ea) = self.line(RawCommand::putllc(lsa, ea))?;
         let line = self.engine.read_line(lsa);
-        let reservation = self.reservation.take();
+        let (reservation, read) = (self.reservation.take(), self.reserved_bytes.get());
         let stored = self.translation().with(ea, LINE_BYTES, |block, _, _| {
-            reservation
-                .is_some_and(|(at, reserved)| at == ea && block.store_conditional(reserved, &line))
+            reservation.is_some_and(|(at, reserved)| {
+                at == ea && block.store_conditional(reserved, &read, &line)
+            })
         });
         stored.ok_or(MfcFault::DataStorage { operation, ea })
     }
@@ -132,9 +146,10 @@ impl Mfc for HostMfc {
         let Some((ea, reserved)) = self.reservation.get() else {
             return true;
         };
-        let still = self
-            .translation()
-            .with(ea, LINE_BYTES, |block, _, _| block.still_reserved(reserved));
+        let read = self.reserved_bytes.get();
+        let still = self.translation().with(ea, LINE_BYTES, |block, _, _| {
+            block.still_reserved(reserved, &read)
+        });
         !still.unwrap_or(false)
     }
 }

@@ -145,6 +145,7 @@ impl HostPpe {
                 thread: self.sleeper().thread(),
                 what: why.to_string(),
                 location,
+                place: None,
                 since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cellworks_machine::{Processor, Program, SpeId};
+use cellworks_machine::{CellSpe, Processor, Program, SpeCore, SpeId};
 
-use crate::run::{Run, lock};
+use crate::run::{Run, is_cancellation, lock};
 use crate::spe::HostSpe;
 
 pub(crate) struct Programs {
@@ -56,9 +56,15 @@ impl Programs {
         let outcome = program.outcome();
         let name = program.name();
         self.run.runs(at, Some((name, program.spawned_at())));
-        let result = program.run(spe);
+        let mut panic = program.run(spe).err();
         self.run.runs(at, None);
-        self.run.end_program(at, name, &outcome, result.err());
+        spe.set_place(None);
+        if let Some(late) = spe.mfc().end_program()
+            && panic.as_ref().is_none_or(is_cancellation)
+        {
+            panic = Some(Box::new(late));
+        }
+        self.run.end_program(at, name, &outcome, panic);
     }
 
     pub(crate) fn drop_queued(&self) {

@@ -412,6 +412,10 @@ unsafe impl SpeCore for HostSpe {
         unsafe { self.hold_out_of_turn(memory, bytes, align, fetch, what, at) }
     }
 
+    fn set_place(&self, place: Option<&'static str>) -> Option<&'static str> {
+        self.worker.places.set(self.sleeper().thread(), place)
+    }
+
     fn look_outside(&self) {
         self.worker.look_outside();
         OWNER.yield_now();

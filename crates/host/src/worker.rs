@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use crate::layout::WorkerLayout;
 use crate::parking::{Parking, Woken};
 use crate::run::{PPE_SEAT, Run};
-use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
+use cellworks_machine::{Places, Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
@@ -239,6 +239,8 @@ pub(crate) struct Worker {
     waits: Cell<u8>,
     /// The polling threads. A thread in this list may have continued already.
     pollers: RefCell<Vec<Thread>>,
+    /// The places of the threads in foreign source.
+    pub(crate) places: Places,
 }
 
 impl Worker {
@@ -254,6 +256,7 @@ impl Worker {
             yields: Cell::new(0),
             waits: Cell::new(0),
             pollers: RefCell::default(),
+            places: Places::default(),
         })
     }
 
@@ -400,6 +403,7 @@ impl Worker {
                 thread: thread.thread,
                 what: thread.waits_for,
                 location: thread.at,
+                place: self.places.of(thread.thread),
                 since: None,
             }));
             OWNER.cancel_all();

@@ -66,6 +66,8 @@ pub struct Waiting {
     pub what: String,
     /// The call that waits.
     pub location: &'static Location<'static>,
+    /// The [place](crate::Spe::at) in foreign source, which is printed instead of `location`.
+    pub place: Option<&'static str>,
     /// The time when the wait began, on simulated machines only.
     pub since: Option<Time>,
 }
@@ -147,10 +149,15 @@ impl fmt::Display for Waiting {
             who,
             what,
             location,
+            place,
             since,
             ..
         } = self;
-        write!(f, "{who} waits for {what} at {location}")?;
+        write!(f, "{who} waits for {what} at ")?;
+        match place {
+            Some(place) => write!(f, "{place}")?,
+            None => write!(f, "{location}")?,
+        }
         match since {
             Some(since) => write!(f, ", since the time {}", since.since(Time::default())),
             None => Ok(()),

@@ -34,6 +34,7 @@ pub mod mailbox;
 pub mod memory;
 pub mod mfc;
 mod panic_payload;
+mod place;
 mod plain_data;
 mod ppe;
 mod problem_state;
@@ -66,6 +67,7 @@ pub use local_store::{
     LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,
 };
 pub use panic_payload::{PanicPayload, Payload};
+pub use place::{At, Places};
 pub use plain_data::PlainData;
 pub use ppe::core::{CellPpeCore, PpeCore};
 pub use ppe::{CellMachine, Handle, Machine, OnCell, Ppe};

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
 
-use cellworks_machine::{Processor, SpeId};
+use cellworks_machine::{Places, Processor, SpeId};
 
 use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
@@ -23,6 +23,8 @@ pub(crate) struct SimProcessor {
     pub loaded: Cell<Option<ThreadIndex>>,
     /// The ready and the waiting threads of the processor.
     pub threads: RefCell<ProcessorThreads>,
+    /// The places of the threads in foreign source.
+    pub places: Places,
     /// The lag: the time that the processor has used and the clock has not counted yet.
     pub lag: Cell<Femtoseconds>,
     /// The time at which a thread last began to wait: the clock plus the lag. Before this time, no
@@ -80,6 +82,7 @@ impl SimProcessor {
             running: Cell::new(None),
             loaded: Cell::new(None),
             threads: RefCell::default(),
+            places: Places::default(),
             lag: Cell::default(),
             busy_until: Cell::default(),
         }
@@ -94,6 +97,12 @@ impl SimProcessor {
     #[inline]
     pub fn has_ready(&self) -> bool {
         !self.threads.borrow().ready.is_empty()
+    }
+
+    /// Returns the place of the running thread in foreign source.
+    pub fn place(&self) -> Option<&'static str> {
+        let running = self.running.get()?;
+        self.places.of((running.thread as usize, 0))
     }
 
     /// Returns the running thread. Panics if no thread runs on the processor.

@@ -147,6 +147,7 @@ impl Programs {
             }
         }));
         world.observers.pulse.program_ended(id);
+        processor.places.clear();
         let late = world.end_program_of_mfc(id);
         self.end_program(id, name, &outcome, result.err().or(late));
         if let Err(cancellation) = passed {

@@ -406,7 +406,10 @@ impl CellMachine for Sim {
         let mut next = lock(&self.next_region);
         let at = next.next_multiple_of(LIST_WINDOW);
         *next = at + bytes.next_multiple_of(PAGE_BYTES as u64);
-        Ok(self.setup.space.map(EffectiveAddress(at), memory, module))
+        Ok(self
+            .setup
+            .space
+            .map_lent(EffectiveAddress(at), memory, module))
     }
 
     fn local_store(&self, spe: SpeId) -> &Region {

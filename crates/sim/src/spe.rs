@@ -421,6 +421,12 @@ unsafe impl SpeCore for SimSpe {
         self.world.activity_begins(self.processor(), name);
     }
 
+    fn set_place(&self, place: Option<&'static str>) -> Option<&'static str> {
+        let processor = self.processor();
+        let running = processor.running.get()?;
+        processor.places.set((running.thread as usize, 0), place)
+    }
+
     #[inline]
     fn activity_ends(&self) {
         self.world.activity_ends(self.processor());

@@ -42,6 +42,7 @@ on_every_machine![
     on Cells:
     a_panic_of_the_ppe_cancels_programs_that_wait,
     a_deadlock_lists_who_waits_for_what,
+    a_deadlock_names_places_in_foreign_source,
     a_dead_peer_is_a_deadlock,
 ];
 
@@ -370,6 +371,44 @@ fn a_deadlock_lists_who_waits_for_what<M: CellMachine>(machine: &M) {
             ("the PPE", "a word in the outbound mailbox of SPE 0"),
         ])
     );
+}
+
+fn a_deadlock_names_places_in_foreign_source<M: CellMachine>(machine: &M) {
+    let result = machine.run(|ppe| {
+        // A place that is never left is forgotten with its program.
+        let leaves_none = ppe.spawn(spe(0), |spe: &M::Spe| std::mem::forget(spe.at("gone.c:1")));
+        leaves_none.join().unwrap();
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));
+        drop(ppe.spawn(spe(1), |spe: &M::Spe| {
+            let _outer = spe.at("spu.c:12:3 in main");
+            drop(spe.at("spu.c:4:1 in work"));
+            spe.read_in_mbox()
+        }));
+        drop(ppe.spawn(spe(2), |spe: &M::Spe| {
+            spe.threads(3, |thread| {
+                let _at = (thread.0 > 0).then(|| spe.at(["a.c:1", "b.c:2"][thread.0 - 1]));
+                spe.read_in_mbox();
+            })
+        }));
+    });
+    let Err(error) = result else {
+        panic!("nobody sends words");
+    };
+    let text = error.to_string();
+    let line = |who: &str| {
+        let of_who = |line: &&str| {
+            line.trim_start()
+                .starts_with(&format!("{who} waits for a word"))
+        };
+        let line = text.lines().find(of_who);
+        line.unwrap_or_else(|| panic!("no {who} in {text}"))
+            .to_owned()
+    };
+    assert!(line("SPE 0").contains("failures.rs:"), "{text}");
+    assert!(line("SPE 1").contains(" at spu.c:12:3 in main"), "{text}");
+    assert!(line("SPE 2, thread 0").contains("failures.rs:"), "{text}");
+    assert!(line("SPE 2, thread 1").contains(" at a.c:1"), "{text}");
+    assert!(line("SPE 2, thread 2").contains(" at b.c:2"), "{text}");
 }
 
 fn a_dead_peer_is_a_deadlock<M: CellMachine>(machine: &M) {

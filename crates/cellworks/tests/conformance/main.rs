@@ -6,6 +6,7 @@
 mod atomics;
 mod failures;
 mod interleave;
+mod lent_memory;
 mod memory;
 mod mfc;
 #[path = "../../../../tests/plain_machine.rs"]

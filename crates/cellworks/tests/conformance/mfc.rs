@@ -25,6 +25,10 @@ on_every_cell![
     a_put_to_a_full_mailbox_waits_in_the_queue,
     a_put_to_a_full_mailbox_goes_on_while_its_program_waits_for_something_else,
     a_list_to_a_full_mailbox_loses_no_word,
+    a_late_fault_is_a_panic_of_the_next_use_of_the_queue,
+    a_program_that_asks_takes_late_faults_itself,
+    a_late_fault_that_is_not_taken_ends_its_program,
+    a_late_fault_that_is_not_taken_is_reported_in_place_of_a_deadlock,
     the_next_program_meets_nothing_of_the_last,
     storage_control_zeroes_whole_lines,
     regions_are_allocated_where_they_should_be,
@@ -481,6 +485,111 @@ fn a_list_to_a_full_mailbox_loses_no_word<M: CellMachine>(machine: &M) {
             sender.join().unwrap();
         })
         .unwrap();
+}
+
+/// Runs a program on SPE 0 with a put that waits for room in a mailbox, and a list behind it. The
+/// list names memory that does not exist, and starts when the program calls `room`.
+fn with_a_late_fault<M: CellMachine>(
+    machine: &M,
+    begin: impl FnOnce(&M::Spe) + Send,
+    program: impl FnOnce(&M::Spe, EffectiveAddress) + Send,
+) -> Result<(), String> {
+    let nowhere = EffectiveAddress(0x1000);
+    let program = move |of: &M::Spe| {
+        begin(of);
+        let in_mbox = ProblemStateRegister::InMbox.of(spe(1));
+        for word in 0..4 {
+            of.write_in_mbox_of(spe(1), word);
+        }
+        let put = RawCommand::put(LsAddr(0xc), in_mbox, 4, TAG);
+        of.mfc().issue(put).unwrap();
+        let element = ListElement {
+            stall_and_notify: false,
+            bytes: 16,
+            eal: nowhere.eal(),
+        };
+        for (at, word) in [0x100, 0x104].into_iter().zip(element.to_words()) {
+            of.local_store().write_word(LsAddr(at), word);
+        }
+        let list = RawCommand::getlf(LsAddr(0x2000), nowhere.eah(), LsAddr(0x100), 8, TAG);
+        of.mfc().issue(list).unwrap();
+        assert!(of.mfc().incomplete_tags().contains(TAG));
+        of.send_signal(spe(1), SignalRegister::One, 1);
+        program(of, nowhere);
+    };
+    machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(1), |spe: &M::Spe| {
+                spe.read_signal(SignalRegister::One);
+                for _ in 0..5 {
+                    spe.read_in_mbox();
+                }
+            }));
+            let joined = ppe.spawn(spe(0), program).join();
+            joined.map_err(|panic| panic.to_string())
+        })
+        .map_err(|error| error.to_string())?
+}
+
+const LATE: &str = "a command that waited in the MFC queue of SPE 0";
+
+fn a_late_fault_is_a_panic_of_the_next_use_of_the_queue<M: CellMachine>(machine: &M) {
+    let panic = with_a_late_fault(
+        machine,
+        |_| {},
+        |spe, _| {
+            spe.mfc().wait_all(TAG.mask());
+            unreachable!("the wait uses the queue");
+        },
+    );
+    let text = panic.unwrap_err();
+    assert!(text.contains(LATE), "{text}");
+}
+
+fn a_program_that_asks_takes_late_faults_itself<M: CellMachine>(machine: &M) {
+    let region = machine.allocate(module(), 4_096).unwrap();
+    let result = with_a_late_fault(
+        machine,
+        |spe| assert_eq!(spe.mfc().take_late_fault(), None),
+        |spe, nowhere| {
+            let mfc = spe.mfc();
+            mfc.wait_all(TAG.mask());
+            let fault = mfc.take_late_fault();
+            assert!(
+                matches!(fault, Some(MfcFault::DataStorage { ea, .. }) if ea == nowhere),
+                "{fault:?}"
+            );
+            assert_eq!((mfc.take_late_fault(), mfc.free_entries()), (None, 16));
+            mfc.issue(RawCommand::get(LsAddr(0), region.at(0), 16, TAG))
+                .unwrap();
+            mfc.wait_all(TAG.mask());
+        },
+    );
+    result.unwrap();
+}
+
+fn a_late_fault_that_is_not_taken_ends_its_program<M: CellMachine>(machine: &M) {
+    let panic = with_a_late_fault(
+        machine,
+        |spe| assert_eq!(spe.mfc().take_late_fault(), None),
+        |spe, _| spe.mfc().wait_all(TAG.mask()),
+    );
+    let text = panic.unwrap_err();
+    assert!(text.contains(LATE), "{text}");
+    // The next program is another one: it has no fault, and does not take faults itself.
+    a_late_fault_is_a_panic_of_the_next_use_of_the_queue(machine);
+}
+
+fn a_late_fault_that_is_not_taken_is_reported_in_place_of_a_deadlock<M: CellMachine>(machine: &M) {
+    let end = with_a_late_fault(
+        machine,
+        |spe| assert_eq!(spe.mfc().take_late_fault(), None),
+        |spe, _| {
+            spe.read_signal(SignalRegister::Two);
+        },
+    );
+    let text = end.unwrap_err();
+    assert!(text.contains(LATE), "{text}");
 }
 
 fn the_next_program_meets_nothing_of_the_last<M: CellMachine>(machine: &M) {

@@ -1,7 +1,9 @@
 //! Mailboxes, signals and clocks.
 
-use cellworks::machine::mailbox::Outbound;
-use cellworks::machine::{CellMachine, CellSpe, SignalMode, SignalRegister, Spe, Wake};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cellworks::machine::mailbox::{MailboxStatus, Outbound};
+use cellworks::machine::{CellMachine, CellSpe, Cycles, SignalMode, SignalRegister, Spe, Wake};
 
 use crate::{on_every_cell, spe};
 
@@ -16,6 +18,13 @@ on_every_cell![
     or_mode_gathers_the_bits,
     signals_of_many_senders_are_ored,
     mailbox_ping_pong_of_two_spes,
+    what_comes_before_a_program_starts_is_kept,
+    the_ppe_looks_at_mailboxes_and_takes_no_word,
+    an_spe_looks_at_its_mailboxes_and_signals,
+    a_condition_may_look_at_mailboxes,
+    a_ppe_that_polls_and_yields_lets_its_spes_run,
+    a_ppe_that_polls_memory_and_yields_lets_its_spes_run,
+    the_ppe_and_spes_have_one_time_base,
     a_condition_may_send_and_wait_for_the_answer,
     the_decrementer_counts_down,
     time_goes_on,
@@ -260,6 +269,155 @@ fn a_machine_tells_what_it_has<M: CellMachine>(machine: &M) {
                 ppe.spawn(spe(3), program).join().unwrap(),
                 (spe(3), crate::SPES)
             );
+        })
+        .unwrap();
+}
+
+fn what_comes_before_a_program_starts_is_kept<M: CellMachine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            for round in 0..2 {
+                ppe.write_in_mbox(spe(0), round);
+                ppe.send_signal(spe(0), SignalRegister::One, 5 + round);
+                let program = |spe: &M::Spe| {
+                    let count = spe.in_mbox_count();
+                    let signal = spe.try_read_signal(SignalRegister::One);
+                    (count, spe.try_read_in_mbox(), signal)
+                };
+                let read = ppe.spawn(spe(0), program).join().unwrap();
+                assert_eq!(read, (1, Some(round), Some(5 + round)));
+            }
+        })
+        .unwrap();
+}
+
+fn the_ppe_looks_at_mailboxes_and_takes_no_word<M: CellMachine>(machine: &M) {
+    let status = |outbound, inbound_room, outbound_interrupt| MailboxStatus {
+        outbound,
+        inbound_room,
+        outbound_interrupt,
+    };
+    machine
+        .run(|ppe| {
+            assert_eq!(ppe.mailbox_status(spe(0)), status(0, 4, 0));
+            for word in 0..3 {
+                ppe.write_in_mbox(spe(0), word);
+            }
+            // A word under way takes its place in the mailbox already.
+            assert_eq!(ppe.mailbox_status(spe(0)), status(0, 1, 0));
+            assert_eq!(ppe.mailbox_status(spe(1)), status(0, 4, 0));
+            let program = |spe: &M::Spe| {
+                spe.read_in_mbox();
+                spe.write_out_mbox(Outbound::Plain, 8);
+                spe.write_out_mbox(Outbound::Interrupt, 9);
+            };
+            ppe.spawn(spe(0), program).join().unwrap();
+            for _ in 0..2 {
+                assert_eq!(ppe.mailbox_status(spe(0)), status(1, 2, 1));
+            }
+            assert_eq!(ppe.read_out_mbox(spe(0), Outbound::Plain), 8);
+            assert_eq!(ppe.mailbox_status(spe(0)), status(0, 2, 1));
+            assert_eq!(ppe.read_out_mbox(spe(0), Outbound::Interrupt), 9);
+            assert_eq!(ppe.mailbox_status(spe(0)), status(0, 2, 0));
+        })
+        .unwrap();
+}
+
+fn an_spe_looks_at_its_mailboxes_and_signals<M: CellMachine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let room =
+                    || [Outbound::Plain, Outbound::Interrupt].map(|it| spe.out_mbox_room(it));
+                assert_eq!(room(), [1, 1]);
+                spe.write_out_mbox(Outbound::Plain, 1);
+                assert_eq!(room(), [0, 1]);
+                spe.write_out_mbox(Outbound::Interrupt, 1);
+                assert_eq!(room(), [0, 0]);
+                let has = |register| spe.has_signal(register);
+                spe.read_in_mbox();
+                for _ in 0..2 {
+                    assert!(!has(SignalRegister::One) && has(SignalRegister::Two));
+                }
+                assert_eq!(spe.read_signal(SignalRegister::Two), 0);
+                assert!(!has(SignalRegister::Two));
+            };
+            let program = ppe.spawn(spe(0), program);
+            // A signal of no bits is a signal.
+            ppe.send_signal(spe(0), SignalRegister::Two, 0);
+            ppe.write_in_mbox(spe(0), 0);
+            program.join().unwrap();
+            // Words that nobody has read stay for the PPE.
+            assert_eq!(ppe.read_out_mbox(spe(0), Outbound::Plain), 1);
+        })
+        .unwrap();
+}
+
+fn a_condition_may_look_at_mailboxes<M: CellMachine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(2), |spe: &M::Spe| {
+                spe.write_out_mbox(Outbound::Interrupt, spe.read_in_mbox() + 1);
+            }));
+            ppe.write_in_mbox(spe(2), 6);
+            let mut looks = 0;
+            ppe.wait_until(&"a word of SPE 2", &mut || {
+                looks += 1;
+                ppe.mailbox_status(spe(2)).outbound_interrupt == 1
+            });
+            assert!(looks > 0);
+            assert_eq!(ppe.try_read_out_mbox(spe(2), Outbound::Interrupt), Some(7));
+        })
+        .unwrap();
+}
+
+fn a_ppe_that_polls_and_yields_lets_its_spes_run<M: CellMachine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let echo = |spe: &M::Spe| {
+                for _ in 0..100 {
+                    spe.write_out_mbox(Outbound::Plain, spe.read_in_mbox());
+                }
+            };
+            let spes: Vec<_> = ppe.topology().spes().collect();
+            spes.iter().for_each(|to| drop(ppe.spawn(*to, echo)));
+            for round in 0..100 {
+                spes.iter().for_each(|to| ppe.write_in_mbox(*to, round));
+                for from in &spes {
+                    while ppe.mailbox_status(*from).outbound == 0 {
+                        ppe.yield_now();
+                    }
+                    assert_eq!(ppe.read_out_mbox(*from, Outbound::Plain), round);
+                }
+            }
+        })
+        .unwrap();
+}
+
+fn a_ppe_that_polls_memory_and_yields_lets_its_spes_run<M: CellMachine>(machine: &M) {
+    let flag = AtomicU32::new(0);
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                spe.compute(Cycles(1_000));
+                spe.read_in_mbox();
+                flag.fetch_add(1, Ordering::Relaxed);
+            };
+            let spes: Vec<_> = ppe.topology().spes().collect();
+            spes.iter().for_each(|to| drop(ppe.spawn(*to, program)));
+            spes.iter().for_each(|to| ppe.write_in_mbox(*to, 0));
+            while flag.load(Ordering::Relaxed) < spes.len() as u32 {
+                ppe.yield_now();
+            }
+        })
+        .unwrap();
+}
+
+fn the_ppe_and_spes_have_one_time_base<M: CellMachine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let of_spe = ppe.spawn(spe(0), |spe: &M::Spe| spe.timebase());
+            assert_eq!(ppe.timebase(), of_spe.join().unwrap());
         })
         .unwrap();
 }

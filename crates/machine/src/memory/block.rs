@@ -21,9 +21,13 @@
 //! ```
 //!
 //! Either the store reads `watched` as true, or the reservation waits until the store has ended.
+//!
+//! Memory that a program lends is also written by code that raises no versions. There a reservation
+//! also ends if the bytes of the line differ from those that were read with it.
 
 // Rejected: a reservation that compares contents. It would not notice a value that changes and
-// changes back, and pointer structures built on `putllc` rely on noticing such changes.
+// changes back, and pointer structures built on `putllc` rely on noticing such changes. For lent
+// memory, comparing is what is possible besides.
 // Rejected: locking each line in every put, which would distort measured copy costs. A locked
 // instruction takes 4 ns, and the copy of a line within the caches 1.7 ns (both measured).
 
@@ -45,8 +49,7 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 /// While the value lives, `base` must point to `bytes` initialised bytes, aligned to 128 bytes,
 /// that every thread may read and write. There must be no Rust reference to them. Besides the
 /// [`Block`] that owns the value, only machine code that the Rust compiler does not see may access
-/// them, such as that of a WebAssembly program whose memory they are. It may do so at any time, and
-/// it does not end reservations.
+/// them, such as that of a WebAssembly program whose memory they are. It may do so at any time.
 pub unsafe trait Backing: Send + Sync {
     /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
@@ -121,6 +124,8 @@ pub struct Block {
     base: NonNull<u8>,
     bytes: usize,
     byte_order: ByteOrder,
+    /// Whether code that raises no versions may write the bytes.
+    is_lent: bool,
     home: ModuleId,
     /// The version of each line. Empty for a local store, which has no reservations.
     versions: Box<[AtomicU64]>,
@@ -149,6 +154,14 @@ impl Block {
         Self::with_versions(backing, home, lines)
     }
 
+    /// Returns a block of main memory that code besides the machine's may write.
+    pub(super) fn lent_memory(backing: Box<dyn Backing>, home: ModuleId) -> Self {
+        Self {
+            is_lent: true,
+            ..Self::main_memory(backing, home)
+        }
+    }
+
     /// Returns a block in which no line can be reserved, so stores never lock.
     pub(super) fn local_store(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         Self::with_versions(backing, home, 0)
@@ -161,6 +174,7 @@ impl Block {
             base: backing.base(),
             bytes: backing.bytes(),
             byte_order: backing.byte_order(),
+            is_lent: false,
             home,
             versions: zeroed_versions(lines),
             watched: AtomicBool::new(false),
@@ -367,7 +381,13 @@ impl Block {
     }
 
     /// Stores a whole line if the reservation still holds. Returns whether the line was stored.
-    pub fn store_conditional(&self, reserved: ReservedLine, from: &[u8; LINE_BYTES]) -> bool {
+    /// `read` has the bytes that were read with the reservation.
+    pub fn store_conditional(
+        &self,
+        reserved: ReservedLine,
+        read: &[u8; LINE_BYTES],
+        from: &[u8; LINE_BYTES],
+    ) -> bool {
         let ReservedLine {
             block,
             line,
@@ -387,16 +407,28 @@ impl Block {
         }
         let to = self.at(line * LINE_BYTES, LINE_BYTES);
         fence(Ordering::Release);
+        if self.is_lent && !self.holds(line, read) {
+            self.unlock_unchanged(line, version);
+            return false;
+        }
         // SAFETY: `at` checked the target, and `from` has the size of a line.
         unsafe { copy(to, from.as_ptr(), LINE_BYTES) };
         self.unlock(line, version);
         true
     }
 
-    /// Returns whether the reservation still holds.
-    pub fn still_reserved(&self, reserved: ReservedLine) -> bool {
+    /// Returns whether the reservation still holds. `read` has the bytes that were read with it.
+    pub fn still_reserved(&self, reserved: ReservedLine, read: &[u8; LINE_BYTES]) -> bool {
         reserved.block == self.serial
             && self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
+            && (!self.is_lent || self.holds(reserved.line, read))
+    }
+
+    /// Returns whether the bytes of a line are these.
+    fn holds(&self, line: usize, bytes: &[u8; LINE_BYTES]) -> bool {
+        let mut now = [0; LINE_BYTES];
+        self.read(line * LINE_BYTES, &mut now);
+        now == *bytes
     }
 
     /// Runs `fast` if no line of the block was ever reserved, or `locked` otherwise.
@@ -484,8 +516,8 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes. Only atomics and this function may access these
-/// bytes.
+/// `to` and `from` must be valid for `bytes` bytes. Only atomics, this function and machine code that
+/// the compiler does not see ([`Backing`]) may access these bytes.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // Copies a naturally aligned word as a unit, by one load and one store, as the MFC does.
@@ -554,8 +586,9 @@ mod models {
         loop {
             let mut bytes = [0; LINE_BYTES];
             let reserved = block.reserve(0, &mut bytes, || stores.to_vec());
+            let read = bytes;
             bytes[0] += 1;
-            if block.store_conditional(reserved, &bytes) {
+            if block.store_conditional(reserved, &read, &bytes) {
                 return;
             }
             thread::yield_now();
@@ -590,7 +623,8 @@ mod models {
                 let block = block.clone();
                 thread::spawn(move || {
                     block.fetch_update(0, AtomicOp::Set(1), &InFlight::new());
-                    block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
+                    let mut read = [0; LINE_BYTES];
+                    (block.reserve(0, &mut read, Vec::new), read)
                 })
             };
             // loom does not track the word, so it reorders the threads only if both lock the line.
@@ -601,9 +635,9 @@ mod models {
                 new: 2,
             };
             let found = block.fetch_update(0, swap, &in_flight);
-            let reserved = other.join().unwrap();
+            let (reserved, read) = other.join().unwrap();
             if found == 1 {
-                assert!(block.still_reserved(reserved));
+                assert!(block.still_reserved(reserved, &read));
             }
         });
     }

@@ -51,6 +51,20 @@ impl AddressSpace {
         self.map_block(at, Block::main_memory(backing, home))
     }
 
+    /// Maps main memory that code besides the machine's may write, such as a WebAssembly program.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the addresses overlap a mapped region.
+    pub fn map_lent(
+        self: &Arc<Self>,
+        at: EffectiveAddress,
+        backing: Box<dyn Backing>,
+        home: ModuleId,
+    ) -> Region {
+        self.map_block(at, Block::lent_memory(backing, home))
+    }
+
     /// Maps a local store at an address, so that other processors can access it by DMA.
     ///
     /// # Panics

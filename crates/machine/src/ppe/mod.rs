@@ -140,11 +140,21 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// multiple of 4 GiB, so that the low 32 bits of an address are an offset. The region does not
     /// count against the size of the module.
     ///
+    /// Stores of other machine code end the reservation of a line if they change its bytes. They do
+    /// not if they store what was there, or if the bytes change back before the conditional store.
+    /// On a host, a conditional store also overwrites a store of other code that falls between its
+    /// last look at the line and its copy. So other code changes words that SPEs change under
+    /// reservations by [`Ppe::fetch_update`], which misses nothing.
+    ///
     /// # Errors
     ///
     /// Returns [`AllocateError`] if the machine has no such module, or the memory has no bytes. On a
     /// host, an effective address is an address of this process, so this method also returns
     /// [`AllocateError::Refused`] if the memory does not begin at a multiple of 4 GiB.
+    ///
+    /// # Panics
+    ///
+    /// On a host, panics if a part of the memory was adopted already.
     fn adopt(&self, module: ModuleId, memory: Box<dyn Backing>) -> Result<Region, AllocateError>;
 
     /// Returns the local store of an SPE as a region, for DMA by its effective address.
@@ -221,7 +231,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     ///
     /// A loop that polls a mailbox, an ordinary atomic or memory must call this method. Otherwise
     /// SPEs of the same CPU run only when the system stops the PPE, and on a simulated machine no
-    /// SPE runs.
+    /// SPE runs during a loop that polls memory.
     pub fn yield_now(&self) {
         self.core.yield_now();
     }

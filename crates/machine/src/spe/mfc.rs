@@ -21,7 +21,8 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// Panics if an enqueued command has become illegal. All methods that use the queue panic then.
+    /// Panics if an enqueued command has become illegal. All methods that use the queue panic then,
+    /// unless the program calls [`take_late_fault`](Self::take_late_fault).
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// Returns the number of free entries in the queue, 0 to 16 (the count of channel 21).
@@ -40,6 +41,16 @@ pub trait Mfc: Wait {
     /// Returns [`MfcFault`] if the rest of a list, or a command that waited for the list, is
     /// illegal. If an illegal command is executed later, a later use of the queue panics.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
+
+    /// Returns the fault of an enqueued command that has become illegal, if there is one. A late
+    /// fault is that of a command that waited in the queue, such as a list that an earlier command
+    /// has changed. The rest of the command was dropped, and its tag group is complete.
+    ///
+    /// A program that calls this method takes its late faults itself: from its first call to its
+    /// end, its other calls do not panic for a late fault. Of several faults, the first is kept. If
+    /// the program ends, or no program of the run can go on, before the fault was taken, the program
+    /// panics with the fault. The call takes no simulated time.
+    fn take_late_fault(&self) -> Option<MfcFault>;
 
     /// Reads the 128-byte line at `ea` to `lsa`, and reserves the line. Ends any other reservation.
     ///

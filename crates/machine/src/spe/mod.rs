@@ -17,6 +17,7 @@ use crate::activity::Activity;
 use crate::id::{SpeId, ThreadId};
 use crate::interleave::{InFlight, Interleave, InterleavedSpe};
 use crate::local_store::StageError;
+use crate::place::At;
 use crate::plain_data::PlainData;
 use crate::spe::core::SpeCore;
 use crate::staging::{Pending, PendingMut, Staged, StagedMut, Stream};
@@ -81,6 +82,24 @@ pub trait Spe: SpeCore {
     #[inline(always)]
     fn activity(&self, name: &str) -> Activity<'_, Self> {
         Activity::begin(self, name)
+    }
+
+    /// Names the place in foreign source where the calling thread is, such as `spu.c:12:3`, until the
+    /// returned value is dropped. Reports of waits show it instead of the line of Rust, and
+    /// simulated machines show it with the commands in reports of hazards, and as an
+    /// [activity](Self::activity) in traces. Places can be nested. They take no simulated time.
+    ///
+    /// ```
+    /// use cellworks_machine::{CellSpe, Spe};
+    ///
+    /// fn word_of_a_c_program<S: CellSpe>(spe: &S) -> u32 {
+    ///     let _at = spe.at("spu.c:12:3");
+    ///     spe.read_in_mbox()
+    /// }
+    /// ```
+    #[inline]
+    fn at(&self, place: &'static str) -> At<'_, Self> {
+        At::begin(self, place)
     }
 
     /// Begins the window of the run: see [`Ppe::begin_window`](crate::Ppe::begin_window). If every

@@ -240,6 +240,7 @@ impl World {
                     what: what
                         .unwrap_or_else(|_| "something whose description panicked".to_owned()),
                     location: waiter.location,
+                    place: processor.places.of((waiter.who.thread as usize, 0)),
                     since: Some(waiter.since.into()),
                 });
             }

@@ -16,9 +16,15 @@ pub(crate) struct Issue {
     /// The sequence number of the last earlier barrier of the tag group, or 0 if there is none.
     group_barrier: u64,
     queue_barrier: u64,
+    /// The place in foreign source where the command was issued.
+    pub place: Option<&'static str>,
 }
 
 impl Issue {
+    pub fn at(self, place: Option<&'static str>) -> Self {
+        Self { place, ..self }
+    }
+
     /// Returns whether the architecture orders two commands of the same MFC.
     pub fn is_ordered_with(&self, other: &Self) -> bool {
         let (first, second) = match self.number < other.number {
@@ -57,6 +63,7 @@ impl Issued {
             comes_after_group: order != Order::None,
             group_barrier: 0,
             queue_barrier: self.queue_barrier,
+            place: None,
         };
         if let Some(tag) = tag {
             let last = &mut self.group_barriers[tag.number() as usize];

@@ -81,8 +81,12 @@ impl fmt::Display for InFlight {
             "{name} of {bytes} bytes (local store {lsa}, effective address {ea}"
         )?;
         match self.transfer.issue.tag {
-            Some(tag) => write!(f, ", tag {tag})"),
-            None => f.write_str(", typed)"),
+            Some(tag) => write!(f, ", tag {tag})")?,
+            None => f.write_str(", typed)")?,
+        }
+        match self.transfer.issue.place {
+            Some(place) => write!(f, " at {place}"),
+            None => Ok(()),
         }
     }
 }

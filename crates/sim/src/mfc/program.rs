@@ -13,7 +13,7 @@ use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
 use super::requests::request;
-use super::state::{LINE, MfcState, Stalled, Task, Work};
+use super::state::{LINE, Late, MfcState, Stalled, Task, Work};
 use crate::atomic::{Held, LineCommand};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::issuer::Issuer;
@@ -45,9 +45,16 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// Panics with the late error of the MFC, if there is one: an error that a call did not return.
+    /// Panics with the late error of the MFC, if there is one: an error that a call did not return,
+    /// unless it is a fault that the program takes itself.
     fn panic_if_faulty(&self) {
-        let is_faulty = self.state().spu.late.is_some();
+        let mfc = self.state();
+        let is_faulty = match &mfc.spu.late {
+            Some(Late::Fault(..)) => !mfc.takes_faults,
+            Some(Late::Panic(_)) => true,
+            None => false,
+        };
+        drop(mfc);
         if is_faulty
             && !threads::is_unwinding()
             && let Some(error) = self.world.take_late_error(self.processor())
@@ -267,6 +274,16 @@ impl Mfc for SimMfc {
         outcome
     }
 
+    fn take_late_fault(&self) -> Option<MfcFault> {
+        let mut mfc = self.state();
+        mfc.takes_faults = true;
+        let fault = |late: &mut Late| matches!(late, Late::Fault(..));
+        match mfc.spu.late.take_if(fault) {
+            Some(Late::Fault(fault, _)) => Some(fault),
+            _ => None,
+        }
+    }
+
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
         let (operation, lsa, ea) = self.line(RawCommand::getllar(lsa, ea))?;
         let line = self.fetch_line(ea, || self.world.reserve_line(self.spe, ea));
@@ -322,7 +339,7 @@ impl World {
                 block.reserve(offset / LINE_BYTES, &mut line, all)
             })
         })??;
-        mfc.reservation = Some((ea, reserved));
+        (mfc.reservation, mfc.reserved_bytes) = (Some((ea, reserved)), line);
         Some(line)
     }
 
@@ -337,8 +354,9 @@ impl World {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let reservation = mfc.reservation.take();
         let stored = mfc.translation.with(ea, LINE_BYTES, |block, _, _| {
-            reservation
-                .is_some_and(|(at, reserved)| at == ea && block.store_conditional(reserved, line))
+            reservation.is_some_and(|(at, reserved)| {
+                at == ea && block.store_conditional(reserved, &mfc.reserved_bytes, line)
+            })
         })?;
         if stored {
             self.mfcs

@@ -69,18 +69,20 @@ impl World {
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
-        mfc.spu.late.take()
+        mfc.takes_faults = false;
+        mfc.spu.late.take().map(Payload::from)
     }
 
     /// Takes an error that no call has returned, from the queues that `processor` uses.
     pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
-        match processor.id {
+        let late = match processor.id {
             Processor::Ppe => {
                 let mut mfcs = self.mfcs.all().iter();
                 mfcs.find_map(|mfc| mfc.borrow_mut().proxy.late.take())
             }
             Processor::Spe(spe) => self.mfcs.of(spe).borrow_mut().spu.late.take(),
-        }
+        };
+        late.map(Payload::from)
     }
 
     /// Sends the requests of an MFC that are due. Returns the thread that continues now, if any.
@@ -174,7 +176,7 @@ impl World {
             Ok(None) => self.finish_if_complete(mfc, place),
             Err(fault) => {
                 mfc.fail(mfc.work[place].issuer, now, &fault);
-                mfc.work[place].is_sent = true;
+                (mfc.work[place].is_sent, mfc.work[place].has_failed) = (true, true);
                 self.finish_if_complete(mfc, place);
             }
         }
@@ -211,7 +213,9 @@ impl World {
                 bytes,
             } => {
                 if let Err(fault) = self.copy(&mfc, operation, direction, lsa, ea, bytes) {
-                    let issuer = mfc.work[place].issuer;
+                    let work = &mut mfc.work[place];
+                    work.has_failed = true;
+                    let issuer = work.issuer;
                     mfc.fail(issuer, self.now(), &fault);
                 }
                 None
@@ -324,7 +328,7 @@ impl World {
                     stalls: true,
                     ..
                 },
-            ) if mfc.spu.late.is_none() && !mfc.is_closed => {
+            ) if !work.has_failed && !mfc.is_closed => {
                 mfc.spu.queue.stall(entry);
                 let stalled = Stalled {
                     entry,
@@ -347,7 +351,7 @@ impl World {
         // Dropping a buffer panics if `Hazards` finds a transfer in it, so `forget_command` comes
         // first. The event loop, which calls this function, must not unwind.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
-            mfc.late(work.issuer).get_or_insert(hazard);
+            mfc.panic_late(work.issuer, hazard);
         }
         let depth = mfc.depth(work.issuer);
         let now = self.now();

@@ -31,9 +31,25 @@ pub(super) const LINE: u64 = LINE_BYTES as u64;
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// An error of a command found after its issue: a hazard, or a fault of a waiting command. The
-    /// next thread that uses the queue panics with this error.
-    pub late: Option<Payload>,
+    /// The next thread that uses the queue panics with this error.
+    pub late: Option<Late>,
+}
+
+/// An error of a command found after its issue.
+pub(super) enum Late {
+    /// A fault of a command that waited, and the text of the panic.
+    Fault(MfcFault, String),
+    /// The payload of the panic: a hazard, or what a destructor panicked with.
+    Panic(Payload),
+}
+
+impl From<Late> for Payload {
+    fn from(late: Late) -> Self {
+        match late {
+            Late::Fault(_, text) => Box::new(text),
+            Late::Panic(payload) => payload,
+        }
+    }
 }
 
 impl<const ENTRIES: usize> Issued<ENTRIES> {
@@ -87,7 +103,11 @@ pub(crate) struct MfcState {
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
     /// Whether the program of the SPE has ended, so that its waiting commands do not start.
     pub(super) is_closed: bool,
+    /// Whether the program of the SPE takes the faults of waiting commands itself.
+    pub(super) takes_faults: bool,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
+    /// The bytes that were read with the last reservation.
+    pub reserved_bytes: [u8; LINE_BYTES],
 }
 
 /// A started command or a typed transfer.
@@ -102,6 +122,8 @@ pub(super) struct Work {
     pub is_sent: bool,
     /// Whether the `Work` waits for room in a mailbox.
     pub is_blocked: bool,
+    /// Whether the `Work` had a fault, so the rest of it is dropped.
+    pub has_failed: bool,
     /// Whether `Hazards` has a transfer with this `id`.
     pub is_watched: bool,
     pub issue: Issue,
@@ -121,6 +143,7 @@ impl Work {
             in_flight: 0,
             is_sent: false,
             is_blocked: false,
+            has_failed: false,
             is_watched: false,
             issue,
             watched: Vec::new(),
@@ -255,7 +278,9 @@ impl MfcState {
             held: Vec::new(),
             stalled: Vec::new(),
             is_closed: false,
+            takes_faults: false,
             reservation: None,
+            reserved_bytes: [0; LINE_BYTES],
         }
     }
 
@@ -303,7 +328,7 @@ impl MfcState {
         }
     }
 
-    pub(super) fn late(&mut self, issuer: Issuer) -> &mut Option<Payload> {
+    pub(super) fn late(&mut self, issuer: Issuer) -> &mut Option<Late> {
         match issuer {
             Issuer::Spu => &mut self.spu.late,
             Issuer::Ppe => &mut self.proxy.late,
@@ -319,13 +344,21 @@ impl MfcState {
             "a command that waited in the MFC {queue} of {}, at {}: {fault}",
             self.spe, now
         );
-        self.late(issuer).get_or_insert_with(|| Box::new(text));
+        self.late(issuer).get_or_insert(Late::Fault(*fault, text));
     }
 
     pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard {
-            self.late(issuer)
-                .get_or_insert_with(|| Box::new(hazard.to_string()));
+            self.panic_late(issuer, Box::new(hazard.to_string()));
+        }
+    }
+
+    /// Records the payload of a late panic, unless an earlier error will panic.
+    pub(super) fn panic_late(&mut self, issuer: Issuer, payload: Payload) {
+        let takes_faults = issuer == Issuer::Spu && self.takes_faults;
+        let late = self.late(issuer);
+        if late.is_none() || takes_faults && matches!(late, Some(Late::Fault(..))) {
+            *late = Some(Late::Panic(payload));
         }
     }
 
@@ -427,9 +460,9 @@ impl MfcState {
         let Some((ea, reserved)) = self.reservation else {
             return false;
         };
-        let still = self
-            .translation
-            .with(ea, LINE_BYTES, |block, _, _| block.still_reserved(reserved));
+        let still = self.translation.with(ea, LINE_BYTES, |block, _, _| {
+            block.still_reserved(reserved, &self.reserved_bytes)
+        });
         still.unwrap_or(false)
     }
 

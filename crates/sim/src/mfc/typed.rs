@@ -30,6 +30,7 @@ impl World {
         let now = self.now();
         let mut hazards = self.observers.hazards.borrow_mut();
         let issue = hazards.issue(spe, Issuer::Spu, None, Order::None);
+        let issue = issue.at(self.place(spe, Issuer::Spu));
         let transfer = Transfer {
             name,
             direction,

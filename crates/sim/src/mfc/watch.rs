@@ -1,5 +1,6 @@
 //! Reports of commands to `Hazards` and to the observer.
 
+use cellworks_machine::SpeId;
 use cellworks_machine::mfc::{Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode};
 
 use super::state::{MfcState, Move, Watched};
@@ -22,6 +23,7 @@ impl World {
         let opcode = command.opcode();
         let mut hazards = self.observers.hazards.borrow_mut();
         let issue = hazards.issue(spe, issuer, command.tag(), opcode.order());
+        let issue = issue.at(self.place(spe, issuer));
         let transfer = |direction, lsa, ea, bytes| Transfer {
             name: opcode.name(),
             direction,
@@ -55,6 +57,17 @@ impl World {
         let mut observer = self.observers.observer.borrow_mut();
         observer.command_issued(now, spe, issuer, id, opcode.name(), bytes);
         observer.queue_depth(now, spe, issuer, mfc.depth(issuer));
+    }
+
+    /// Returns the place in foreign source of the program that issues a command now. In the condition
+    /// of a wait another thread may run, so it is that of the only thread with a place.
+    pub(super) fn place(&self, spe: SpeId, issuer: Issuer) -> Option<&'static str> {
+        let processor = self.spe(spe);
+        match issuer {
+            Issuer::Spu if self.is_in_condition() => processor.places.only(),
+            Issuer::Spu => processor.place(),
+            Issuer::Ppe => None,
+        }
     }
 
     /// Reports an element of a list to `Hazards`.

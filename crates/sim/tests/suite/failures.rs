@@ -201,6 +201,54 @@ fn a_joined_fault_and_a_joined_hazard_name_the_spe_and_the_rule() {
 }
 
 #[test]
+fn a_hazard_names_the_places_in_foreign_source() {
+    let sim = Sim::new(machine()).unwrap();
+    let region = sim.allocate(ModuleId::new(0), 1 << 14).unwrap();
+    sim.run(|ppe| {
+        drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| {
+            let get = RawCommand::get(LsAddr(0), region.at(0), 1 << 14, Tag::of::<3>());
+            for place in ["spu.c:10:3", "spu.c:11:3"] {
+                let _at = spe.at(place);
+                spe.mfc().issue(get).unwrap();
+            }
+            spe.mfc().issue(get).unwrap();
+            spe.mfc().wait_all(TagMask::ALL);
+        }));
+    })
+    .unwrap();
+    let hazard = sim.counters().unwrap().hazards.remove(0);
+    let (new, old) = hazard.split_once(" while its own ").unwrap();
+    assert!(new.ends_with(", tag 3) at spu.c:11:3"), "{hazard}");
+    assert!(
+        old.contains(", tag 3) at spu.c:10:3, issued at "),
+        "{hazard}"
+    );
+}
+
+/// A command that waits for an entry of the queue is issued in the condition of a wait.
+#[test]
+fn a_command_that_waited_for_the_queue_has_its_place() {
+    let sim = Sim::builder(machine()).hazards(HazardWatch::Error);
+    let sim = sim.build().unwrap();
+    let region = sim.allocate(ModuleId::new(0), 1 << 14).unwrap();
+    let run = sim.run(|ppe| {
+        drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| {
+            let tag = Tag::of::<3>();
+            let get = |at: u32| RawCommand::get(LsAddr(at << 12), region.at(0), 4_096, tag);
+            (0..16).for_each(|at| spe.mfc().issue(get(at)).unwrap());
+            let _at = spe.at("spu.c:12:3");
+            spe.mfc().issue(get(15)).unwrap();
+            spe.mfc().wait_all(TagMask::ALL);
+        }));
+    });
+    let hazard = run.unwrap_err().to_string();
+    assert!(
+        hazard.contains(", tag 3) at spu.c:12:3 while its own "),
+        "{hazard}"
+    );
+}
+
+#[test]
 fn an_spe_that_does_not_exist_is_named() {
     let error = Sim::new(machine())
         .unwrap()

@@ -105,6 +105,57 @@ fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
     assert_eq!(without_time(&payload.to_string()), LATE);
 }
 
+#[test]
+fn a_late_fault_that_is_taken_harms_no_list_that_stalls_meanwhile() {
+    let sim = qs20();
+    let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
+    region.write(0, &[7; 16]);
+    let other = Tag::new(4).unwrap();
+    sim.run(|ppe| {
+        let program = ppe.spawn(SPE, |spe| {
+            let mfc = spe.mfc();
+            assert_eq!(mfc.take_late_fault(), None);
+            issue_bad_list(spe, &region);
+            mfc.wait_all(TagMask::ALL);
+            // The fault is there, and nobody has taken it.
+            write_list(spe, region.at(0), [true, false]);
+            let list = RawCommand::getl(LsAddr(0x3000), region.at(0).eah(), LIST, 16, other);
+            mfc.issue(list).unwrap();
+            assert_eq!(mfc.wait_stalled(), other.mask());
+            assert!(mfc.take_late_fault().is_some());
+            mfc.acknowledge_stall(other).unwrap();
+            mfc.wait_all(TagMask::ALL);
+            let mut moved = [0; 32];
+            spe.local_store().read(LsAddr(0x3000), &mut moved);
+            moved
+        });
+        assert_eq!(program.join().unwrap(), [7; 32]);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_late_fault_that_waits_to_be_taken_hides_no_hazard() {
+    let qs20 = Description::built_in("qs20").unwrap();
+    let sim = Sim::builder(qs20).hazards(HazardWatch::Error);
+    let sim = sim.build().unwrap();
+    let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
+    sim.run(|ppe| {
+        let program = ppe.spawn(SPE, |spe| {
+            assert_eq!(spe.mfc().take_late_fault(), None);
+            issue_bad_list(spe, &region);
+            spe.mfc().wait_all(TagMask::ALL);
+            let get = RawCommand::get(LsAddr(0x1000), region.at(0), 4_096, TAG);
+            spe.mfc().issue(get).unwrap();
+            spe.mfc().issue(get).unwrap();
+            unreachable!("the second get is a hazard");
+        });
+        let panic = program.join().unwrap_err();
+        assert!(text(&panic).starts_with("hazard at "), "{panic}");
+    })
+    .unwrap();
+}
+
 /// A value whose destructor calls the MFC.
 struct WaitsWhenDropped<'a>(&'a <Sim as Machine>::Spe);
 

@@ -43,6 +43,18 @@ fn traced(program: impl FnOnce(&<Sim as Machine>::Spe) + Send) -> Vec<Slice> {
     read_slices(&bytes).unwrap()
 }
 
+#[test]
+fn a_place_in_foreign_source_is_an_activity() {
+    let data = vec![1_u8; TILE];
+    let slices = traced(|spe| {
+        let _at = spe.at("spu.c:12:3");
+        assert_eq!(spe.stage(&data).unwrap().len(), TILE);
+    });
+    let of = |name: &str| slices.iter().find(|slice| slice.name == name).unwrap();
+    let (place, wait) = (of("spu.c:12:3"), of("waiting for DMA"));
+    assert!(place.start_ns <= wait.start_ns && wait.end_ns <= place.end_ns);
+}
+
 const TILE: usize = 4_096;
 const TILES: usize = 8;
 const COMPUTE: Cycles = Cycles(20_000);
