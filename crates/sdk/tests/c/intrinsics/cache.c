@@ -6,12 +6,12 @@
 /* The memory, and what the cache asked of it. */
 #define MEMORY 65536
 static unsigned char memory[MEMORY] __attribute__((aligned(128)));
-static int gets, puts_;
+static int loads, stores;
 
 static void move(volatile void *ls, unsigned high, unsigned low, unsigned size, unsigned tag, unsigned cmd) {
   EXPECT(high == 5 && low < MEMORY && low % 128 == 0 && (unsigned)ls % 128 == 0 && size <= 16384 && tag < 32)
-  if (cmd == 0x40) gets++, memcpy((void *)ls, memory + low, size);
-  else if (cmd == 0x20) puts_++, memcpy(memory + low, (void *)ls, size);
+  if (cmd == 0x40) loads++, memcpy((void *)ls, memory + low, size);
+  else if (cmd == 0x20) stores++, memcpy(memory + low, (void *)ls, size);
   else EXPECT(0)
 }
 static unsigned ignored(unsigned channel, unsigned value) { return channel + value; }
@@ -47,20 +47,20 @@ int main(void) {
   pair v = {3, 4.5};
   for (n = 0; n < MEMORY / 4; n++) ((unsigned *)memory)[n] = n;
 
-  EXPECT(cache_rd(small, EA(40)) == 10 && gets == 1)
-  EXPECT(cache_rd(small, EA(252)) == 63 && gets == 1)
-  EXPECT(cache_rd(small, EA(256)) == 64 && gets == 2)
+  EXPECT(cache_rd(small, EA(40)) == 10 && loads == 1)
+  EXPECT(cache_rd(small, EA(252)) == 63 && loads == 1)
+  EXPECT(cache_rd(small, EA(256)) == 64 && loads == 2)
   cache_wr(small, EA(40), 7);
-  EXPECT(cache_rd(small, EA(40)) == 7 && ((unsigned *)memory)[10] == 10 && puts_ == 0)
+  EXPECT(cache_rd(small, EA(40)) == 7 && ((unsigned *)memory)[10] == 10 && stores == 0)
   cache_flush(small);
-  EXPECT(((unsigned *)memory)[10] == 7 && puts_ == 1)
+  EXPECT(((unsigned *)memory)[10] == 7 && stores == 1)
   cache_flush(small);
-  EXPECT(puts_ == 1)
+  EXPECT(stores == 1)
 
   /* Three lines of one set of two: the first one has to go, and is written. */
   cache_wr(small, EA(44), 8);
   EXPECT(cache_rd(small, EA(1024)) == 256 && cache_rd(small, EA(2048)) == 512)
-  EXPECT(((unsigned *)memory)[11] == 8 && puts_ == 2)
+  EXPECT(((unsigned *)memory)[11] == 8 && stores == 2)
   EXPECT(cache_rd(small, EA(44)) == 8)
 
   /* A locked line stays. */
@@ -68,8 +68,8 @@ int main(void) {
   cache_lock(small, p);
   for (n = 1; n < 10; n++) EXPECT(cache_rd(small, EA(4096 + 1024 * n)) == 1024 + 256 * n)
   *p = 99;
-  gets = 0;
-  EXPECT(cache_rd(small, EA(4096)) == 99 && gets == 0)
+  loads = 0;
+  EXPECT(cache_rd(small, EA(4096)) == 99 && loads == 0)
   cache_unlock(small, p);
   q = cache_touch(small, EA(4100));
   EXPECT(q == p + 1 && *q == 1025)
@@ -84,9 +84,9 @@ int main(void) {
 
   /* A cache for reading only, of another type. */
   memcpy(memory + 4096 + 16, &v, sizeof v);
-  gets = puts_ = 0;
-  EXPECT(cache_rd(pairs, EA(4096 + 16)).x == 3 && cache_rd(pairs, EA(4096 + 16)).y == 4.5 && gets == 1)
+  loads = stores = 0;
+  EXPECT(cache_rd(pairs, EA(4096 + 16)).x == 3 && cache_rd(pairs, EA(4096 + 16)).y == 4.5 && loads == 1)
   cache_flush(pairs);
-  EXPECT(puts_ == 0)
+  EXPECT(stores == 0)
   return failures != 0;
 }

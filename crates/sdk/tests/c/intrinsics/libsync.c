@@ -1,13 +1,16 @@
 /* Locks, numbers, conditions and completions, with reservations of the test's own that fail now and then. */
-#include <spu_channels.h>
 #include <stddef.h>
 #include <string.h>
 #include "expect.h"
 
 static unsigned char memory[256] __attribute__((aligned(128)));
-static int calls, lost, status, polls;
+static int calls, lost, polls;
 static void (*other)(void); /* what another processor does when this one polls */
 
+#ifdef __SPU__
+#include <spu_channels.h>
+#define PLACE 0x500000000ull
+static int status;
 static void move(volatile void *ls, unsigned high, unsigned low, unsigned size, unsigned tag, unsigned cmd) {
   EXPECT(high == 5 && low % 128 == 0 && low < 256 && size == 128 && tag == 0)
   if (cmd == 0xd0) {
@@ -26,9 +29,29 @@ static unsigned read_channel(unsigned channel) {
 }
 #define __cw_dma move
 #define __cw_rdch(channel) read_channel(channel)
+#else
+#include <ppu_intrinsics.h>
+#include <sched.h>
+#define PLACE ((unsigned long long)(unsigned)memory)
+static unsigned long long load_reserved(const volatile void *address, unsigned bytes) {
+  EXPECT(bytes == 4)
+  if (++polls % 3 == 0 && other) other();
+  return *(unsigned *)address;
+}
+static unsigned store_conditional(volatile void *address, unsigned bytes, unsigned long long value) {
+  EXPECT(bytes == 4 && value >> 32 == 0)
+  if ((lost = ++calls % 3 == 0)) return 0;
+  *(unsigned *)address = (unsigned)value;
+  return 1;
+}
+static int yield(void) { return 0; }
+#define __cw_load_reserved load_reserved
+#define __cw_store_conditional store_conditional
+#define sched_yield yield
+#endif
 #include "../../../c/lib/common/sync.c"
 
-#define EA(n) (0x500000000ull + 4 * (n))
+#define EA(n) (PLACE + 4 * (n))
 #define WORD(n) (((int *)memory)[n])
 
 static void complete_word(void) { WORD(40) = 1; }

@@ -17,24 +17,46 @@ static void inputs(int is_double, int positive) {
   }
 }
 
-#define ONE(name) \
-  inputs(0, 0); \
-  ELEMENTWISE(#name "f4", float4, float4, 4, name##f4(a.float4), name##f(A(float4))) \
-  ELEMENTWISE("_" #name "f4", float4, float4, 4, _##name##f4(a.float4), name##f(A(float4))) \
-  inputs(1, 0); \
-  ELEMENTWISE(#name "d2", double2, double2, 2, name##d2(a.double2), name(A(double2)))
-#define TWO(name) \
-  inputs(0, 1); \
-  ELEMENTWISE(#name "f4", float4, float4, 4, name##f4(a.float4, b.float4), name##f(A(float4), B(float4))) \
-  inputs(1, 1); \
-  ELEMENTWISE(#name "d2", double2, double2, 2, name##d2(a.double2, b.double2), name(A(double2), B(double2)))
+/* Functions of the C library, with one operand and with two. */
+static const struct {
+  const char *name;
+  vec_float4 (*f4)(vec_float4), (*with_underscore)(vec_float4);
+  float (*f)(float);
+  vec_double2 (*d2)(vec_double2);
+  double (*d)(double);
+} of_one[] = {
+#define ONE(name) {#name, name##f4, _##name##f4, name##f, name##d2, name},
+    ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh) ONE(tanh) ONE(asinh) ONE(acosh)
+    ONE(atanh) ONE(exp) ONE(exp2) ONE(expm1) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(logb) ONE(cbrt) ONE(erf)
+    ONE(erfc) ONE(tgamma) ONE(lgamma) ONE(round)
+};
+static const struct {
+  const char *name;
+  vec_float4 (*f4)(vec_float4, vec_float4);
+  float (*f)(float, float);
+  vec_double2 (*d2)(vec_double2, vec_double2);
+  double (*d)(double, double);
+} of_two[] = {
+#define TWO(name) {#name, name##f4, name##f, name##d2, name},
+    TWO(pow) TWO(fmod) TWO(remainder) TWO(atan2) TWO(hypot) TWO(fdim) TWO(nextafter)
+};
 
 static void library(void) {
+  unsigned k;
   TIMES(30) {
-    ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh) ONE(tanh) ONE(asinh) ONE(acosh) ONE(atanh)
-    ONE(exp) ONE(exp2) ONE(expm1) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(logb) ONE(cbrt) ONE(erf) ONE(erfc)
-    ONE(tgamma) ONE(lgamma) ONE(round)
-    TWO(pow) TWO(fmod) TWO(remainder) TWO(atan2) TWO(hypot) TWO(fdim) TWO(nextafter)
+    for (k = 0; k < sizeof of_one / sizeof *of_one; k++) {
+      inputs(0, 0);
+      ELEMENTWISE(of_one[k].name, float4, float4, 4, of_one[k].f4(a.float4), of_one[k].f(A(float4)))
+      ELEMENTWISE(of_one[k].name, float4, float4, 4, of_one[k].with_underscore(a.float4), of_one[k].f(A(float4)))
+      inputs(1, 0);
+      ELEMENTWISE(of_one[k].name, double2, double2, 2, of_one[k].d2(a.double2), of_one[k].d(A(double2)))
+    }
+    for (k = 0; k < sizeof of_two / sizeof *of_two; k++) {
+      inputs(0, 1);
+      ELEMENTWISE(of_two[k].name, float4, float4, 4, of_two[k].f4(a.float4, b.float4), of_two[k].f(A(float4), B(float4)))
+      inputs(1, 1);
+      ELEMENTWISE(of_two[k].name, double2, double2, 2, of_two[k].d2(a.double2, b.double2), of_two[k].d(A(double2), B(double2)))
+    }
   }
 }
 

@@ -1,128 +1,163 @@
-/* Linked lists as macros, by the names of the BSD systems, which the C library of a Cell has too.
+/*
+ * Lists of elements that hold their own links, as on Linux and the BSDs: SLIST (single links), LIST
+ * (double links), STAILQ (single links and a tail) and TAILQ (double links and a tail).
  *
- * SLIST: single links. LIST: links in both directions. STAILQ: single links and an end. TAILQ: both.
+ * LIST and TAILQ keep in each element the address of the pointer that points to the element, so that
+ * an element is removed without its list.
  */
-#ifndef __SYS_QUEUE_H__
-#define __SYS_QUEUE_H__
+#ifndef __CELLWORKS_SYS_QUEUE_H__
+#define __CELLWORKS_SYS_QUEUE_H__
 
+/* Single links. */
 #define SLIST_HEAD(name, type) struct name { struct type *slh_first; }
 #define SLIST_HEAD_INITIALIZER(head) { 0 }
 #define SLIST_ENTRY(type) struct { struct type *sle_next; }
 #define SLIST_INIT(head) ((void)((head)->slh_first = 0))
 #define SLIST_EMPTY(head) ((head)->slh_first == 0)
 #define SLIST_FIRST(head) ((head)->slh_first)
-#define SLIST_NEXT(item, link) ((item)->link.sle_next)
-#define SLIST_FOREACH(item, head, link) for ((item) = SLIST_FIRST(head); (item); (item) = SLIST_NEXT(item, link))
-#define SLIST_INSERT_HEAD(head, item, link) \
-  do { (item)->link.sle_next = (head)->slh_first; (head)->slh_first = (item); } while (0)
-#define SLIST_INSERT_AFTER(before, item, link) \
-  do { (item)->link.sle_next = (before)->link.sle_next; (before)->link.sle_next = (item); } while (0)
-#define SLIST_REMOVE_HEAD(head, link) ((void)((head)->slh_first = (head)->slh_first->link.sle_next))
-#define SLIST_REMOVE(head, item, type, link) \
-  do { \
-    struct type **__at = &(head)->slh_first; \
-    while (*__at != (item)) __at = &(*__at)->link.sle_next; \
-    *__at = (*__at)->link.sle_next; \
-  } while (0)
+#define SLIST_NEXT(element, field) ((element)->field.sle_next)
+#define SLIST_FOREACH(at, head, field) \
+    for ((at) = SLIST_FIRST(head); (at); (at) = SLIST_NEXT(at, field))
+#define SLIST_INSERT_HEAD(head, element, field) do { \
+        SLIST_NEXT(element, field) = SLIST_FIRST(head); \
+        SLIST_FIRST(head) = (element); \
+    } while (0)
+#define SLIST_INSERT_AFTER(before, element, field) do { \
+        SLIST_NEXT(element, field) = SLIST_NEXT(before, field); \
+        SLIST_NEXT(before, field) = (element); \
+    } while (0)
+#define SLIST_REMOVE_HEAD(head, field) \
+    ((void)(SLIST_FIRST(head) = SLIST_NEXT(SLIST_FIRST(head), field)))
+#define SLIST_REMOVE(head, element, type, field) do { \
+        struct type **link_ = &SLIST_FIRST(head); \
+        while (*link_ != (element)) \
+            link_ = &SLIST_NEXT(*link_, field); \
+        *link_ = SLIST_NEXT(*link_, field); \
+    } while (0)
 
+/* Double links. */
 #define LIST_HEAD(name, type) struct name { struct type *lh_first; }
 #define LIST_HEAD_INITIALIZER(head) { 0 }
 #define LIST_ENTRY(type) struct { struct type *le_next; struct type **le_prev; }
 #define LIST_INIT(head) ((void)((head)->lh_first = 0))
 #define LIST_EMPTY(head) ((head)->lh_first == 0)
 #define LIST_FIRST(head) ((head)->lh_first)
-#define LIST_NEXT(item, link) ((item)->link.le_next)
-#define LIST_FOREACH(item, head, link) for ((item) = LIST_FIRST(head); (item); (item) = LIST_NEXT(item, link))
-#define __CW_LIST_INSERT(at, item, link) \
-  do { \
-    if (((item)->link.le_next = *(at)) != 0) (item)->link.le_next->link.le_prev = &(item)->link.le_next; \
-    (item)->link.le_prev = (at); \
-    *(item)->link.le_prev = (item); \
-  } while (0)
-#define LIST_INSERT_HEAD(head, item, link) __CW_LIST_INSERT(&(head)->lh_first, item, link)
-#define LIST_INSERT_AFTER(before, item, link) __CW_LIST_INSERT(&(before)->link.le_next, item, link)
-#define LIST_INSERT_BEFORE(after, item, link) \
-  do { \
-    (item)->link.le_prev = (after)->link.le_prev, (item)->link.le_next = (after); \
-    *(item)->link.le_prev = (item), (after)->link.le_prev = &(item)->link.le_next; \
-  } while (0)
-#define LIST_REMOVE(item, link) \
-  do { \
-    if ((item)->link.le_next) (item)->link.le_next->link.le_prev = (item)->link.le_prev; \
-    *(item)->link.le_prev = (item)->link.le_next; \
-  } while (0)
+#define LIST_NEXT(element, field) ((element)->field.le_next)
+#define LIST_FOREACH(at, head, field) \
+    for ((at) = LIST_FIRST(head); (at); (at) = LIST_NEXT(at, field))
+/* Puts an element where the pointer `link` points. */
+#define LIST_PUT_(link, element, field) do { \
+        LIST_NEXT(element, field) = *(link); \
+        (element)->field.le_prev = (link); \
+        if (*(link)) \
+            (*(link))->field.le_prev = &LIST_NEXT(element, field); \
+        *(link) = (element); \
+    } while (0)
+#define LIST_INSERT_HEAD(head, element, field) LIST_PUT_(&LIST_FIRST(head), element, field)
+#define LIST_INSERT_AFTER(before, element, field) \
+    LIST_PUT_(&LIST_NEXT(before, field), element, field)
+#define LIST_INSERT_BEFORE(after, element, field) do { \
+        (element)->field.le_prev = (after)->field.le_prev; \
+        LIST_NEXT(element, field) = (after); \
+        *(after)->field.le_prev = (element); \
+        (after)->field.le_prev = &LIST_NEXT(element, field); \
+    } while (0)
+#define LIST_REMOVE(element, field) do { \
+        if (LIST_NEXT(element, field)) \
+            LIST_NEXT(element, field)->field.le_prev = (element)->field.le_prev; \
+        *(element)->field.le_prev = LIST_NEXT(element, field); \
+    } while (0)
 
+/* Single links, and the address of the last pointer. */
 #define STAILQ_HEAD(name, type) struct name { struct type *stqh_first; struct type **stqh_last; }
 #define STAILQ_HEAD_INITIALIZER(head) { 0, &(head).stqh_first }
 #define STAILQ_ENTRY(type) struct { struct type *stqe_next; }
-#define STAILQ_INIT(head) ((void)((head)->stqh_first = 0, (head)->stqh_last = &(head)->stqh_first))
+#define STAILQ_INIT(head) do { \
+        (head)->stqh_first = 0; \
+        (head)->stqh_last = &(head)->stqh_first; \
+    } while (0)
 #define STAILQ_EMPTY(head) ((head)->stqh_first == 0)
 #define STAILQ_FIRST(head) ((head)->stqh_first)
-#define STAILQ_NEXT(item, link) ((item)->link.stqe_next)
-#define STAILQ_FOREACH(item, head, link) for ((item) = STAILQ_FIRST(head); (item); (item) = STAILQ_NEXT(item, link))
-#define STAILQ_INSERT_HEAD(head, item, link) \
-  do { \
-    if (((item)->link.stqe_next = (head)->stqh_first) == 0) (head)->stqh_last = &(item)->link.stqe_next; \
-    (head)->stqh_first = (item); \
-  } while (0)
-#define STAILQ_INSERT_TAIL(head, item, link) \
-  do { \
-    (item)->link.stqe_next = 0, *(head)->stqh_last = (item); \
-    (head)->stqh_last = &(item)->link.stqe_next; \
-  } while (0)
-#define STAILQ_INSERT_AFTER(head, before, item, link) \
-  do { \
-    if (((item)->link.stqe_next = (before)->link.stqe_next) == 0) (head)->stqh_last = &(item)->link.stqe_next; \
-    (before)->link.stqe_next = (item); \
-  } while (0)
-#define STAILQ_REMOVE_HEAD(head, link) \
-  do { \
-    if (((head)->stqh_first = (head)->stqh_first->link.stqe_next) == 0) (head)->stqh_last = &(head)->stqh_first; \
-  } while (0)
-#define STAILQ_REMOVE(head, item, type, link) \
-  do { \
-    struct type **__at = &(head)->stqh_first; \
-    while (*__at != (item)) __at = &(*__at)->link.stqe_next; \
-    if ((*__at = (*__at)->link.stqe_next) == 0) (head)->stqh_last = __at; \
-  } while (0)
+#define STAILQ_NEXT(element, field) ((element)->field.stqe_next)
+#define STAILQ_FOREACH(at, head, field) \
+    for ((at) = STAILQ_FIRST(head); (at); (at) = STAILQ_NEXT(at, field))
+#define STAILQ_PUT_(head, link, element, field) do { \
+        STAILQ_NEXT(element, field) = *(link); \
+        if (STAILQ_NEXT(element, field) == 0) \
+            (head)->stqh_last = &STAILQ_NEXT(element, field); \
+        *(link) = (element); \
+    } while (0)
+#define STAILQ_INSERT_HEAD(head, element, field) \
+    STAILQ_PUT_(head, &STAILQ_FIRST(head), element, field)
+#define STAILQ_INSERT_AFTER(head, before, element, field) \
+    STAILQ_PUT_(head, &STAILQ_NEXT(before, field), element, field)
+#define STAILQ_INSERT_TAIL(head, element, field) do { \
+        STAILQ_NEXT(element, field) = 0; \
+        *(head)->stqh_last = (element); \
+        (head)->stqh_last = &STAILQ_NEXT(element, field); \
+    } while (0)
+#define STAILQ_TAKE_(head, link, field) do { \
+        *(link) = STAILQ_NEXT(*(link), field); \
+        if (*(link) == 0) \
+            (head)->stqh_last = (link); \
+    } while (0)
+#define STAILQ_REMOVE_HEAD(head, field) STAILQ_TAKE_(head, &STAILQ_FIRST(head), field)
+#define STAILQ_REMOVE(head, element, type, field) do { \
+        struct type **link_ = &STAILQ_FIRST(head); \
+        while (*link_ != (element)) \
+            link_ = &STAILQ_NEXT(*link_, field); \
+        STAILQ_TAKE_(head, link_, field); \
+    } while (0)
 
+/* Double links, and the address of the last pointer. The head looks like the links of an element. */
 #define TAILQ_HEAD(name, type) struct name { struct type *tqh_first; struct type **tqh_last; }
 #define TAILQ_HEAD_INITIALIZER(head) { 0, &(head).tqh_first }
 #define TAILQ_ENTRY(type) struct { struct type *tqe_next; struct type **tqe_prev; }
-#define TAILQ_INIT(head) ((void)((head)->tqh_first = 0, (head)->tqh_last = &(head)->tqh_first))
+#define TAILQ_INIT(head) do { \
+        (head)->tqh_first = 0; \
+        (head)->tqh_last = &(head)->tqh_first; \
+    } while (0)
 #define TAILQ_EMPTY(head) ((head)->tqh_first == 0)
 #define TAILQ_FIRST(head) ((head)->tqh_first)
-#define TAILQ_NEXT(item, link) ((item)->link.tqe_next)
-/* The address of the last `next` is that of the entry before it: both structures begin with such an address. */
-#define TAILQ_LAST(head, name) (*((struct name *)(head)->tqh_last)->tqh_last)
-#define TAILQ_PREV(item, name, link) (*((struct name *)(item)->link.tqe_prev)->tqh_last)
-#define TAILQ_FOREACH(item, head, link) for ((item) = TAILQ_FIRST(head); (item); (item) = TAILQ_NEXT(item, link))
-#define TAILQ_FOREACH_REVERSE(item, head, name, link) \
-  for ((item) = TAILQ_LAST(head, name); (item); (item) = TAILQ_PREV(item, name, link))
-#define __CW_TAILQ_INSERT(head, at, item, link) \
-  do { \
-    (item)->link.tqe_prev = (at); \
-    if (((item)->link.tqe_next = *(at)) != 0) (item)->link.tqe_next->link.tqe_prev = &(item)->link.tqe_next; \
-    else (head)->tqh_last = &(item)->link.tqe_next; \
-    *(item)->link.tqe_prev = (item); \
-  } while (0)
-#define TAILQ_INSERT_HEAD(head, item, link) __CW_TAILQ_INSERT(head, &(head)->tqh_first, item, link)
-#define TAILQ_INSERT_TAIL(head, item, link) \
-  do { \
-    (item)->link.tqe_next = 0, (item)->link.tqe_prev = (head)->tqh_last; \
-    *(head)->tqh_last = (item), (head)->tqh_last = &(item)->link.tqe_next; \
-  } while (0)
-#define TAILQ_INSERT_AFTER(head, before, item, link) __CW_TAILQ_INSERT(head, &(before)->link.tqe_next, item, link)
-#define TAILQ_INSERT_BEFORE(after, item, link) \
-  do { \
-    (item)->link.tqe_prev = (after)->link.tqe_prev, (item)->link.tqe_next = (after); \
-    *(item)->link.tqe_prev = (item), (after)->link.tqe_prev = &(item)->link.tqe_next; \
-  } while (0)
-#define TAILQ_REMOVE(head, item, link) \
-  do { \
-    if ((item)->link.tqe_next) (item)->link.tqe_next->link.tqe_prev = (item)->link.tqe_prev; \
-    else (head)->tqh_last = (item)->link.tqe_prev; \
-    *(item)->link.tqe_prev = (item)->link.tqe_next; \
-  } while (0)
+#define TAILQ_NEXT(element, field) ((element)->field.tqe_next)
+#define TAILQ_LAST(head, name) (*((struct name *)((head)->tqh_last))->tqh_last)
+#define TAILQ_PREV(element, name, field) \
+    (*((struct name *)((element)->field.tqe_prev))->tqh_last)
+#define TAILQ_FOREACH(at, head, field) \
+    for ((at) = TAILQ_FIRST(head); (at); (at) = TAILQ_NEXT(at, field))
+#define TAILQ_FOREACH_REVERSE(at, head, name, field) \
+    for ((at) = TAILQ_LAST(head, name); (at); (at) = TAILQ_PREV(at, name, field))
+#define TAILQ_PUT_(head, link, element, field) do { \
+        TAILQ_NEXT(element, field) = *(link); \
+        (element)->field.tqe_prev = (link); \
+        if (*(link)) \
+            (*(link))->field.tqe_prev = &TAILQ_NEXT(element, field); \
+        else \
+            (head)->tqh_last = &TAILQ_NEXT(element, field); \
+        *(link) = (element); \
+    } while (0)
+#define TAILQ_INSERT_HEAD(head, element, field) \
+    TAILQ_PUT_(head, &TAILQ_FIRST(head), element, field)
+#define TAILQ_INSERT_AFTER(head, before, element, field) \
+    TAILQ_PUT_(head, &TAILQ_NEXT(before, field), element, field)
+#define TAILQ_INSERT_BEFORE(after, element, field) do { \
+        (element)->field.tqe_prev = (after)->field.tqe_prev; \
+        TAILQ_NEXT(element, field) = (after); \
+        *(after)->field.tqe_prev = (element); \
+        (after)->field.tqe_prev = &TAILQ_NEXT(element, field); \
+    } while (0)
+#define TAILQ_INSERT_TAIL(head, element, field) do { \
+        TAILQ_NEXT(element, field) = 0; \
+        (element)->field.tqe_prev = (head)->tqh_last; \
+        *(head)->tqh_last = (element); \
+        (head)->tqh_last = &TAILQ_NEXT(element, field); \
+    } while (0)
+#define TAILQ_REMOVE(head, element, field) do { \
+        if (TAILQ_NEXT(element, field)) \
+            TAILQ_NEXT(element, field)->field.tqe_prev = (element)->field.tqe_prev; \
+        else \
+            (head)->tqh_last = (element)->field.tqe_prev; \
+        *(element)->field.tqe_prev = TAILQ_NEXT(element, field); \
+    } while (0)
 
 #endif
