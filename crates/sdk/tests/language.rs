@@ -33,7 +33,8 @@ fn compiles() -> bool {
     true
 }
 
-/// Compiles and runs `tests/c/language/NAME.c` on both sides, which must print `NAME.txt`.
+/// Compiles and runs a source of `tests/c/language` on both sides, which must print what the file with
+/// the extension `txt` has.
 #[track_caller]
 fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
     if !compiles() {
@@ -41,10 +42,10 @@ fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
     }
     let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/c/language");
     let source = |name: String| sources.join(name).to_str().unwrap().to_owned();
-    let expected = fs::read_to_string(source(format!("{name}.txt"))).unwrap();
+    let expected = fs::read_to_string(sources.join(name).with_extension("txt")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program").to_str().unwrap().to_owned();
-    let tested = source(format!("{name}.c"));
+    let tested = source(name.to_owned());
     let spu = [
         source("run.c".to_owned()),
         "--spu".to_owned(),
@@ -77,25 +78,30 @@ fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
 #[test]
 fn bytes_lie_where_they_lie_on_a_cell() {
     for level in ["-O2", "-O0"] {
-        prints_the_same_on_both_sides("bytes", &[level]);
+        prints_the_same_on_both_sides("bytes.c", &[level]);
     }
 }
 
 #[test]
 fn functions_take_and_return_all_kinds_of_values() {
     for level in ["-O3", "-O0"] {
-        prints_the_same_on_both_sides("calls", &[level]);
+        prints_the_same_on_both_sides("calls.c", &[level]);
     }
 }
 
 #[test]
 fn the_c_library_prints_reads_and_computes_numbers() {
-    prints_the_same_on_both_sides("numbers", &[]);
+    prints_the_same_on_both_sides("numbers.c", &[]);
 }
 
 #[test]
 fn memory_is_aligned_as_asked_for_and_atomic_operations_are_right() {
-    prints_the_same_on_both_sides("memory", &[]);
+    prints_the_same_on_both_sides("memory.c", &[]);
+}
+
+#[test]
+fn classes_work_without_a_library_of_cpp() {
+    prints_the_same_on_both_sides("objects.cpp", &[]);
 }
 
 /// Compiles a source, which must be refused, and returns why.
