@@ -100,6 +100,11 @@ fn memory_is_aligned_as_asked_for_and_atomic_operations_are_right() {
 }
 
 #[test]
+fn the_stack_and_malloc_share_what_variables_leave() {
+    prints_the_same_on_both_sides("stack.c", &[]);
+}
+
+#[test]
 fn classes_work_without_a_library_of_cpp() {
     prints_the_same_on_both_sides("objects.cpp", &[]);
 }
@@ -136,8 +141,12 @@ fn what_webassembly_does_not_have_is_refused_with_a_sentence() {
             "@/refused.c: function `ticks` has inline assembler (\"mftb $0\")",
         ),
         (
-            "int jump(void *); int setjmp(void *); int main(void) { char b[9]; return setjmp(b); }\n",
+            "#include <setjmp.h>\nint main(void) { jmp_buf b; return setjmp(b); }\n",
             "refused.o calls `setjmp`, which WebAssembly does not have",
+        ),
+        (
+            "#pragma STDC FENV_ACCESS ON\nint main(int n, char **v) { return n * 0.5 + 1; }\n",
+            "@/refused.c: function `main` changes how numbers are rounded",
         ),
         (
             "int work(int); int main(void) { return work(1); }\n",
