@@ -90,6 +90,11 @@ fn functions_take_and_return_all_kinds_of_values() {
 }
 
 #[test]
+fn a_choice_between_addresses_is_right_after_the_optimiser() {
+    prints_the_same_on_both_sides("choices.c", &["-O3"]);
+}
+
+#[test]
 fn the_c_library_prints_reads_and_computes_numbers() {
     prints_the_same_on_both_sides("numbers.c", &[]);
 }

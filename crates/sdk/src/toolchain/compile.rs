@@ -172,6 +172,10 @@ impl<'a> FrontEnd<'a> {
         let mut back = Command::new(self.clang);
         back.args([
             "--target=wasm32-wasip1",
+            // The optimiser would write addresses to tables of its own, in the order of WebAssembly, and
+            // the linker does not know them from those of the program.
+            "-mllvm",
+            "-switch-to-lookup=false",
             level,
             "-w",
             "-x",
