@@ -281,6 +281,8 @@ impl Function<'_> {
             Type::Array(count, element) => vec![*element; usize::try_from(count).ok()?],
             leaf => return leaf.integer().is_some().then(|| vec![(Vec::new(), leaf)]),
         };
+        // Without parts, nothing has a name to give to the result.
+        (!parts.is_empty()).then_some(())?;
         let mut leaves = Vec::new();
         for (at, part) in (0..).zip(parts) {
             for (path, leaf) in self.leaves(&part)? {

@@ -379,6 +379,7 @@ fn what_touches_memory_in_an_unknown_way_is_refused() {
         "%1 = load <vscale x 4 x i32>, ptr %p, align 16",
         "%1 = load ppc_fp128, ptr %p, align 16",
         "%1 = load i32, ptr addrspace(1) %p, align 4",
+        "%1 = load {}, ptr %p, align 1",
         "%1 = load %struct.Unknown, ptr %p, align 4",
         "store fp128 0xL0, ptr %p, align 16",
         "store { i32, half } %n, ptr %p, align 4",
