@@ -84,7 +84,7 @@ fn bytes_lie_where_they_lie_on_a_cell() {
 
 #[test]
 fn functions_take_and_return_all_kinds_of_values() {
-    for level in ["-O3", "-O0"] {
+    for level in ["-O3", "-O0", "-Og"] {
         prints_the_same_on_both_sides("calls.c", &[level]);
     }
 }

@@ -350,6 +350,14 @@ fn barriers_are_the_only_assembler() {
 }
 
 #[test]
+fn what_og_keeps_for_a_debugger_is_left_out() {
+    assert_eq!(
+        body(&["notail call void (...) @llvm.fake.use(ptr %p) #12"]),
+        [""; 0]
+    );
+}
+
+#[test]
 fn instructions_of_the_powerpc_are_refused_by_name() {
     assert_eq!(
         refusal(&["%1 = call i32 @llvm.ppc.altivec.vcmpgtsw.p(i32 2, <4 x i32> %a, <4 x i32> %b)"]),
