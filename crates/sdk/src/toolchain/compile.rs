@@ -76,7 +76,17 @@ const OLD_C: &[&str] = &[
     "-Wno-error=incompatible-pointer-types",
     "-Wno-error=incompatible-function-pointer-types",
     "-Wno-error=return-mismatch",
+    "-Wno-deprecated-altivec-src-compat",
+    // Ours is the way in which the next argument is read, and that atomic operations are not locked.
+    "-Wno-unsequenced",
+    "-Wno-atomic-alignment",
 ];
+
+/// What no flag of the user changes: WebAssembly always rounds to the nearest number, and nothing traps.
+const FIXED: &[&str] = &["-fno-rounding-math", "-fno-trapping-math"];
+
+/// Functions that write through a pointer, and which clang must call and not know.
+const CALLED: &[&str] = &["frexp", "modf", "remquo", "sincos"];
 
 /// The part of clang that reads C for one side.
 pub(crate) struct FrontEnd<'a> {
@@ -99,6 +109,9 @@ impl<'a> FrontEnd<'a> {
         };
         for group in [FRONT_END, macros, OLD_C] {
             flags.extend(group.iter().map(|flag| (*flag).to_owned()));
+        }
+        for name in CALLED {
+            flags.extend(["", "f", "l"].map(|end| format!("-fno-builtin-{name}{end}")));
         }
         for (folder, name) in [(own, "/cellworks"), (library, "/cellworks/libc")] {
             flags.push(format!("-fdebug-prefix-map={}={name}", folder.display()));
@@ -148,6 +161,7 @@ impl<'a> FrontEnd<'a> {
         ]);
         front
             .args(flags)
+            .args(FIXED)
             .arg(source)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit());
@@ -165,6 +179,10 @@ impl<'a> FrontEnd<'a> {
         let mut back = Command::new(self.clang);
         back.args([
             "--target=wasm32-wasip1",
+            // The optimiser would write addresses to tables of its own, in the order of WebAssembly, and
+            // the linker does not know them from those of the program.
+            "-mllvm",
+            "-switch-to-lookup=false",
             level,
             "-w",
             "-x",

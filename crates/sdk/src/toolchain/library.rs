@@ -330,8 +330,8 @@ impl Library {
 
 /// Fetches the source of the C library, and compiles it into the folder `new`.
 fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<(), Failed> {
-    let work = tempfile::tempdir_in(cache)
-        .map_err(|error| because(&format!("{}: {error}", cache.display())))?;
+    let work = tempfile::tempdir_in(new)
+        .map_err(|error| because(&format!("{}: {error}", new.display())))?;
     let tarball = source(cache)?;
     let unpacked = Command::new("tar")
         .arg("-xJf")
@@ -472,14 +472,17 @@ fn adapt(musl: &Path) -> Result<(), Failed> {
     // A long double is a double, as in this file.
     let float = read(&musl.join("arch/powerpc/bits/float.h"))?;
     write(&musl.join("arch/wasm32/bits/float.h"), &float)?;
+    let edit = |file: &Path, from: &str, to: &str| {
+        let text = String::from_utf8_lossy(&read(file)?).replace(from, to);
+        write(file, text.as_bytes())
+    };
     // WebAssembly always rounds to the nearest number.
     for file in c_files(&musl.join("src/math"))? {
-        let text = String::from_utf8_lossy(&read(&file)?).into_owned();
-        let pragma = "#pragma STDC FENV_ACCESS ON";
-        if text.contains(pragma) {
-            write(&file, text.replace(pragma, "").as_bytes())?;
-        }
+        edit(&file, "#pragma STDC FENV_ACCESS ON", "")?;
     }
+    // Programs of the Cell call memalign, which `lib/libc/memory.c` has.
+    let legacy = "#ifdef __wasilibc_unmodified_upstream /* WASI libc doesn't build the legacy";
+    edit(&musl.join("include/malloc.h"), legacy, "#if 1 /*")?;
     Ok(())
 }
 
@@ -684,4 +687,42 @@ fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
         });
     }
     write(output, &encode(&members))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_file_is_not_taken_for_the_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("other.tar.xz");
+        write(&file, b"abc").unwrap();
+        let Err(Failed::Because(message)) = check(&file) else {
+            panic!("it was taken");
+        };
+        // The SHA-256 of "abc" is an example of the standard.
+        let of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        for part in ["other.tar.xz: ", of_abc, SOURCE_SHA256, SOURCE_URL] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_type_is_defined_where_it_is_asked_for() {
+        assert_eq!(
+            all_types(
+                "#define X 1\nTYPEDEF unsigned long size_t;\nSTRUCT iovec { void *base; };\n"
+            ),
+            "#define X 1\n\
+             #if defined(__NEED_size_t) && !defined(__DEFINED_size_t)\n\
+             typedef unsigned long size_t;\n\
+             #define __DEFINED_size_t\n\
+             #endif\n\
+             #if defined(__NEED_struct_iovec) && !defined(__DEFINED_struct_iovec)\n\
+             struct iovec { void *base; };\n\
+             #define __DEFINED_struct_iovec\n\
+             #endif\n"
+        );
+    }
 }
