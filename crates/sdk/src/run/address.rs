@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use cellworks_machine::mfc::{EffectiveAddress, MfcFault};
+use cellworks_machine::mfc::{EffectiveAddress, MfcFault, Opcode, RawCommand};
 use cellworks_machine::{ProblemStateRegister, SpeId};
 
 use super::memory::PAGE_BYTES;
@@ -84,10 +84,23 @@ impl Addresses {
 
     /// Returns the address of a list command: the area of the elements, and the list's own address
     /// in the local store.
-    pub(super) fn of_list(&self, ea: u64) -> EffectiveAddress {
+    fn of_list(&self, ea: u64) -> EffectiveAddress {
         match ea >> 32 {
             0 => EffectiveAddress(self.base.0 | ea),
             _ => EffectiveAddress(NOWHERE | ea & 0xffff_ffff),
+        }
+    }
+
+    /// Returns a command with the machine's address.
+    pub(super) fn of_command(&self, command: RawCommand) -> RawCommand {
+        let is_list = Opcode::from_number(command.opcode as u16).is_some_and(Opcode::is_list);
+        let ea = match is_list {
+            true => self.of_list(command.ea),
+            false => self.translate(command.ea),
+        };
+        RawCommand {
+            ea: ea.0,
+            ..command
         }
     }
 
@@ -117,4 +130,4 @@ impl Addresses {
 }
 
 /// The high bits of addresses that no machine has.
-const NOWHERE: u64 = 0x4000_0000_0000_0000;
+const NOWHERE: u64 = 1 << 61;

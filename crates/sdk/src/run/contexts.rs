@@ -6,12 +6,12 @@ use std::sync::Arc;
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxStatus, Outbound};
 use cellworks_machine::mfc::{RawCommand, TagMask};
 use cellworks_machine::{
-    CellMachine, Handle, Machine, Ppe, SignalMode, SignalRegister, SpeId, TryIssueError,
+    CellMachine, CellSpe, Handle, Machine, Ppe, SignalMode, SignalRegister, SpeId, TryIssueError,
 };
 
 use super::address::{PROBLEM_STATE_BYTES, Shown};
 use super::code::Code;
-use super::guest::{Guest, Outside};
+use super::guest::{Guest, Outside, element};
 use super::memory::{PAGE_BYTES, SharedMemory};
 use super::ppu::Question;
 use super::program::Program;
@@ -61,6 +61,8 @@ struct Context<'scope, M: Machine> {
     /// The program between two runs, after a stop after which it can go on.
     stopped: Option<Run>,
     running: Option<Handle<'scope, (Run, Stop), M>>,
+    /// The words that another context has left in the inbound mailbox.
+    stale: usize,
     /// The last stop, for `spe_stop_info_read`.
     info: Option<(u32, u32)>,
     /// The tag groups of proxy commands that were issued and not reported.
@@ -148,6 +150,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     code: None,
                     stopped: None,
                     running: None,
+                    stale: INBOUND_WORDS - ppe.mailbox_status(spe).inbound_room,
                     info: None,
                     proxy_tags: 0,
                     local_store_at: None,
@@ -249,6 +252,14 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 };
                 let context = self.contexts[index as usize].as_mut().expect("it is there");
                 let local_store = &self.guests[spe.index()];
+                let (wanted, there) = (code.program.memory_bytes(), local_store.0.bytes());
+                if wanted != there {
+                    surroundings.say(&format!(
+                        "spe_program_load failed: the program was linked for a local store of {wanted} bytes, and this one \
+                         has {there}"
+                    ));
+                    return done(errno::NOEXEC);
+                }
                 load(&code.program, local_store);
                 (context.code, context.stopped) = (Some(code), None);
                 done(0)
@@ -285,13 +296,14 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                                 ]));
                             }
                             let register = |at: u32| -> Result<u128, Outside> {
-                                let (high, low) = (guest.u64(at)?, guest.u64(at + 8)?);
+                                let (high, low) =
+                                    (guest.u64(at)?, guest.u64(at.saturating_add(8))?);
                                 Ok(u128::from(high) << 64 | u128::from(low))
                             };
                             let registers = [
                                 register(argument)?,
-                                register(argument + 16)?,
-                                register(argument + 32)?,
+                                register(argument.saturating_add(16))?,
+                                register(argument.saturating_add(32))?,
                             ];
                             Ok(Arguments::Registers(registers))
                         };
@@ -308,7 +320,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         )
                     }
                 };
+                let stale = std::mem::take(&mut context.stale);
                 let handle = ppe.spawn(spe, move |spe: &M::Spe| {
+                    (0..stale).for_each(|_| drop(spe.try_read_in_mbox()));
                     let mut run = run;
                     let stop = run.go(spe);
                     (run, stop)
@@ -326,7 +340,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 };
                 Ok(guest
                     .set_u32(stop, reason)
-                    .and_then(|()| guest.set_u32(stop + 4, code))
+                    .and_then(|()| guest.set_u32(stop.saturating_add(4), code))
                     .map(|()| Some(0)))
             }
             Question::MboxStatus { .. } => {
@@ -478,7 +492,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             _ => return Ok(Some(errno::INVAL)),
         };
         for index in 0..now {
-            let word = guest.u32(words + 4 * index)?;
+            let word = guest.u32(element(words, 4, index))?;
             if ppe.try_write_in_mbox(spe, word).is_err() {
                 return Ok(Some(index as i32));
             }
@@ -561,7 +575,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         if at != 0 {
             let written = guest
                 .set_u32(at, reason)
-                .and_then(|()| guest.set_u32(at + 4, code));
+                .and_then(|()| guest.set_u32(at.saturating_add(4), code));
             if let Err(outside) = written {
                 return Ok(Err(outside));
             }
@@ -579,8 +593,8 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     ) -> Result<u32, Outside> {
         let mut ready = 0;
         for unit in 0..count {
-            let at = units + 12 * unit;
-            let (context, events) = (guest.u32(at)?, guest.u32(at + 4)?);
+            let at = element(units, 12, unit);
+            let (context, events) = (guest.u32(at)?, guest.u32(at.saturating_add(4))?);
             let mut found = 0;
             if let Some(context) = self.get(context) {
                 if events & (event::OUT_INTR_MBOX | event::IN_MBOX) != 0 {
@@ -602,7 +616,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     found |= events & event::SPE_STOPPED;
                 }
             }
-            guest.set_u32(at + 8, found)?;
+            guest.set_u32(at.saturating_add(8), found)?;
             ready += u32::from(found != 0);
         }
         Ok(ready)

@@ -9,6 +9,12 @@ pub(crate) struct Outside {
     pub(crate) bytes: usize,
 }
 
+/// Returns the address of an element of an array. An address that does not exist becomes one that
+/// is in no memory.
+pub(crate) fn element(array: u32, bytes: u32, index: u32) -> u32 {
+    array.saturating_add(bytes.saturating_mul(index))
+}
+
 /// The memory of a program: that of the PPU, or a local store. Numbers in it are big-endian.
 #[derive(Clone)]
 pub(crate) struct Guest(pub(crate) Region);

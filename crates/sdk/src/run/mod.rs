@@ -8,6 +8,7 @@
 mod address;
 mod code;
 mod contexts;
+mod direct;
 mod engine;
 mod guest;
 mod link;

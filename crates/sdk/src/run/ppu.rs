@@ -21,7 +21,7 @@ use wasmtime::{Caller, Linker, Store, Val, ValType};
 use super::code::{Code, SLICE, describe};
 use super::contexts::{Contexts, packed};
 use super::engine::Pace;
-use super::guest::{Guest, Outside};
+use super::guest::{Guest, Outside, element};
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
 use super::spin::Spin;
@@ -348,11 +348,14 @@ impl<'p> Ppu<'p> {
                 }
             },
         };
-        self.threads[index].end = Some(value);
+        let thread = &mut self.threads[index];
+        thread.end = Some(value);
+        // What its instance needs is freed.
+        thread.future = Box::pin(std::future::pending());
         // As in C, a program ends when `main` returns, and `pthread_exit` in `main` lets the other
         // threads end first.
         if self.threads.iter().all(|thread| thread.end.is_some()) {
-            self.exit = Some(0);
+            self.start(Begin::Exit);
         }
         Ok(())
     }
@@ -592,7 +595,8 @@ impl Waits {
                     format!("a word in the outbound interrupt mailbox of context {context}")
                 }
                 Question::WaitEvents { units, count, .. } => {
-                    let contexts = (0..count).filter_map(|unit| guest.u32(units + 12 * unit).ok());
+                    let contexts =
+                        (0..count).filter_map(|unit| guest.u32(element(units, 12, unit)).ok());
                     let contexts: Vec<_> = contexts.map(|context| context.to_string()).collect();
                     format!(
                         "an event of the contexts {} (spe_event_wait)",
@@ -621,6 +625,8 @@ impl fmt::Display for Waits {
 /// Where a thread begins.
 enum Begin {
     Main,
+    /// The end of a program whose threads have all ended.
+    Exit,
     Thread {
         start: u32,
         argument: u32,
@@ -648,7 +654,7 @@ impl Begin {
             Self::Main => {
                 let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
                 let at = init.call_async(&mut store, ()).await?;
-                let word = |index: u32| guest.u32(at + 4 * index).unwrap_or(0);
+                let word = |index: u32| guest.u32(element(at, 4, index)).unwrap_or(0);
                 // `main` takes as many of them as it likes.
                 let arguments = [word(0), word(1), word(2)];
                 let main = instance
@@ -668,6 +674,11 @@ impl Begin {
                 let status = results.first().and_then(Val::i32).unwrap_or(0);
                 let exit = instance.get_typed_func::<i32, ()>(&mut store, "__cell_exit")?;
                 exit.call_async(&mut store, status).await?;
+                Ok(0)
+            }
+            Self::Exit => {
+                let exit = instance.get_typed_func::<i32, ()>(&mut store, "__cell_exit")?;
+                exit.call_async(&mut store, 0).await?;
                 Ok(0)
             }
             Self::Thread {

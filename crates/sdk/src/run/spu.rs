@@ -26,6 +26,7 @@ use wasmtime::{Caller, Linker, Store, Val, ValType};
 
 use super::address::Addresses;
 use super::code::{Code, SLICE, describe};
+use super::direct;
 use super::engine::Pace;
 use super::guest::Guest;
 use super::link::{Answer, Link, Linked, ask};
@@ -62,6 +63,7 @@ pub(crate) struct State {
     link: Link<Question>,
     wasi: Arc<Mutex<Wasi>>,
     memory: Guest,
+    addresses: Arc<Addresses>,
     command: RawCommand,
     tag_mask: u32,
     /// The word for channel 23 whose result has not been read.
@@ -130,14 +132,20 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                 if caller.data_mut().write_here(channel, word) {
                     return Ok(());
                 }
-                let question = match channel {
-                    21 => Question::Command(RawCommand {
-                        opcode: word,
+                if channel == 21 {
+                    let opcode = word;
+                    let command = RawCommand {
+                        opcode,
                         ..caller.data().command
-                    }),
-                    _ => Question::Write(channel, word),
-                };
-                ask(&mut caller, question).await.map(drop)
+                    };
+                    return issue(caller, command).await;
+                }
+                match direct::write(channel, word) {
+                    true => Ok(()),
+                    false => ask(&mut caller, Question::Write(channel, word))
+                        .await
+                        .map(drop),
+                }
             })
         },
     )?;
@@ -158,7 +166,10 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                         };
                         return Ok(is_there.into());
                     }
-                    _ => Question::Count(channel),
+                    _ => match direct::count(channel) {
+                        Some(count) => return Ok(count),
+                        None => Question::Count(channel),
+                    },
                 };
                 ask(&mut caller, question).await.map(|count| count as u32)
             })
@@ -178,7 +189,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                     size,
                     tag,
                 };
-                ask(&mut caller, Question::Command(command)).await.map(drop)
+                issue(caller, command).await
             })
         },
     )?;
@@ -208,6 +219,27 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         },
     )?;
     Ok(())
+}
+
+/// Issues a command of a program.
+async fn issue(mut caller: Caller<'_, State>, command: RawCommand) -> wasmtime::Result<()> {
+    let translated = caller.data().addresses.of_command(command);
+    // Atomic commands have a result, which the program reads from another channel.
+    let is_atomic = is_atomic(Opcode::from_number(command.opcode as u16));
+    if !is_atomic && direct::issue(translated) {
+        return Ok(());
+    }
+    ask(&mut caller, Question::Command(translated))
+        .await
+        .map(drop)
+}
+
+/// Whether a command is carried out at once, and has a result.
+fn is_atomic(opcode: Option<Opcode>) -> bool {
+    matches!(
+        opcode,
+        Some(Opcode::Getllar | Opcode::Putllc | Opcode::Putlluc)
+    )
 }
 
 /// The stop codes by which a program exits; the low byte is the exit code.
@@ -309,6 +341,7 @@ impl Run {
             link: link.clone(),
             wasi: Arc::clone(wasi),
             memory: memory.clone(),
+            addresses: Arc::clone(addresses),
             command: RawCommand {
                 opcode: 0,
                 lsa: 0,
@@ -344,7 +377,11 @@ impl Run {
         loop {
             // Between two polls no code of WebAssembly is on this stack: here, and only here, the
             // machine may switch to another program.
-            if let Some(end) = self.poll() {
+            let polled = match self.code.pace {
+                Pace::Clock => direct::with(spe, || self.poll()),
+                Pace::Instructions => self.poll(),
+            };
+            if let Some(end) = polled {
                 self.charge(spe);
                 return match end {
                     Ok(()) => Stop::Code(EXIT),
@@ -514,22 +551,11 @@ impl Run {
 
     fn issue<S: CellSpe>(&mut self, spe: &S, command: RawCommand) -> Answer {
         let opcode = Opcode::from_number(command.opcode as u16);
-        let ea = match opcode {
-            // The low half is an address in the local store.
-            Some(opcode) if opcode.is_list() => self.addresses.of_list(command.ea),
-            _ => self.addresses.translate(command.ea),
-        };
-        let command = RawCommand {
-            ea: ea.0,
-            ..command
-        };
         let (lsa, ea) = (LsAddr(command.lsa), EffectiveAddress(command.ea));
         // The three commands that are carried out at once check their line alone.
-        let is_atomic = matches!(
-            opcode,
-            Some(Opcode::Getllar | Opcode::Putllc | Opcode::Putlluc)
-        );
-        if is_atomic && let Err(fault) = command.check(self.memory.0.bytes() as u32) {
+        if is_atomic(opcode)
+            && let Err(fault) = command.check(self.memory.0.bytes() as u32)
+        {
             return self.fault(fault);
         }
         let result = match opcode {

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cap_std::fs::{Dir, File, FileType, Metadata, MetadataExt, OpenOptions};
 use wasmtime::{Caller, Linker};
 
-use super::guest::{Guest, Outside};
+use super::guest::{Guest, Outside, element};
 use super::link::{Linked, ask};
 
 /// An error number of WASI.
@@ -152,10 +152,10 @@ impl Wasi {
 
     fn lists(memory: &Guest, texts: &[Vec<u8>], pointers: u32, mut bytes: u32) -> Done {
         for (index, text) in texts.iter().enumerate() {
-            memory.set_u32(pointers + 4 * index as u32, bytes)?;
+            memory.set_u32(element(pointers, 4, index as u32), bytes)?;
             memory.set_bytes(bytes, text)?;
-            memory.set_u8(bytes + text.len() as u32, 0)?;
-            bytes += text.len() as u32 + 1;
+            memory.set_u8(bytes.saturating_add(text.len() as u32), 0)?;
+            bytes = bytes.saturating_add(text.len() as u32 + 1);
         }
         Ok(())
     }
@@ -176,8 +176,8 @@ impl Wasi {
     ) -> Done {
         let mut all = 0;
         for buffer in 0..count {
-            let at = memory.u32(list + 8 * buffer)?;
-            let bytes = memory.u32(list + 8 * buffer + 4)? as usize;
+            let at = memory.u32(element(list, 8, buffer))?;
+            let bytes = memory.u32(element(list, 8, buffer).saturating_add(4))? as usize;
             let used = step(at, bytes)?;
             all += used;
             if used < bytes {
@@ -289,28 +289,28 @@ impl Wasi {
         let rights = if kind == 2 { !0x24 } else { !0u64 };
         memory.set_bytes(at, &[0; 24])?;
         memory.set_u8(at, kind)?;
-        memory.set_u64(at + 8, rights)?;
-        Ok(memory.set_u64(at + 16, !0)?)
+        memory.set_u64(at.saturating_add(8), rights)?;
+        Ok(memory.set_u64(at.saturating_add(16), !0)?)
     }
 
     fn filestat(memory: &Guest, at: u32, metadata: &Metadata) -> Done {
         memory.set_bytes(at, &[0; 64])?;
         memory.set_u64(at, metadata.dev())?;
-        memory.set_u64(at + 8, metadata.ino())?;
-        memory.set_u8(at + 16, kind_of(metadata.file_type()))?;
-        memory.set_u64(at + 24, metadata.nlink())?;
-        memory.set_u64(at + 32, metadata.len())?;
+        memory.set_u64(at.saturating_add(8), metadata.ino())?;
+        memory.set_u8(at.saturating_add(16), kind_of(metadata.file_type()))?;
+        memory.set_u64(at.saturating_add(24), metadata.nlink())?;
+        memory.set_u64(at.saturating_add(32), metadata.len())?;
         let nanoseconds = |seconds: i64, rest: i64| (seconds * 1_000_000_000 + rest) as u64;
         memory.set_u64(
-            at + 40,
+            at.saturating_add(40),
             nanoseconds(metadata.atime(), metadata.atime_nsec()),
         )?;
         memory.set_u64(
-            at + 48,
+            at.saturating_add(48),
             nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
         )?;
         Ok(memory.set_u64(
-            at + 56,
+            at.saturating_add(56),
             nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
         )?)
     }
@@ -321,7 +321,7 @@ impl Wasi {
             Open::Folder { dir, .. } => dir.dir_metadata()?,
             _ => {
                 memory.set_bytes(at, &[0; 64])?;
-                return Ok(memory.set_u8(at + 16, 2)?);
+                return Ok(memory.set_u8(at.saturating_add(16), 2)?);
             }
         };
         Self::filestat(memory, at, &metadata)
@@ -401,7 +401,7 @@ impl Wasi {
             return Err(BADF);
         };
         memory.set_u32(at, 0)?;
-        Ok(memory.set_u32(at + 4, name.len() as u32)?)
+        Ok(memory.set_u32(at.saturating_add(4), name.len() as u32)?)
     }
 
     fn fd_prestat_dir_name(&mut self, memory: &Guest, fd: u32, at: u32, bytes: u32) -> Done {
@@ -626,12 +626,12 @@ where
     let read = || {
         let mut first: Option<(u64, u32, u64, bool)> = None;
         for index in 0..count {
-            let at = list + 48 * index;
+            let at = element(list, 48, index);
             let (kind, id, timeout, flags) = (
-                memory.u8(at + 8)?,
-                memory.u32(at + 16)?,
-                memory.u64(at + 24)?,
-                memory.u16(at + 40)?,
+                memory.u8(at.saturating_add(8))?,
+                memory.u32(at.saturating_add(16))?,
+                memory.u64(at.saturating_add(24))?,
+                memory.u16(at.saturating_add(40))?,
             );
             if kind != 0 {
                 return Err(NOTSUP);

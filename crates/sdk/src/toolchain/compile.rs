@@ -76,6 +76,9 @@ const OLD_C: &[&str] = &[
     "-Wno-error=incompatible-pointer-types",
     "-Wno-error=incompatible-function-pointer-types",
     "-Wno-error=return-mismatch",
+    // Ours is the way in which the next argument is read, and that atomic operations are not locked.
+    "-Wno-unsequenced",
+    "-Wno-atomic-alignment",
 ];
 
 /// The part of clang that reads C for one side.

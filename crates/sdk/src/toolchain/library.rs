@@ -472,14 +472,17 @@ fn adapt(musl: &Path) -> Result<(), Failed> {
     // A long double is a double, as in this file.
     let float = read(&musl.join("arch/powerpc/bits/float.h"))?;
     write(&musl.join("arch/wasm32/bits/float.h"), &float)?;
+    let edit = |file: &Path, from: &str, to: &str| {
+        let text = String::from_utf8_lossy(&read(file)?).replace(from, to);
+        write(file, text.as_bytes())
+    };
     // WebAssembly always rounds to the nearest number.
     for file in c_files(&musl.join("src/math"))? {
-        let text = String::from_utf8_lossy(&read(&file)?).into_owned();
-        let pragma = "#pragma STDC FENV_ACCESS ON";
-        if text.contains(pragma) {
-            write(&file, text.replace(pragma, "").as_bytes())?;
-        }
+        edit(&file, "#pragma STDC FENV_ACCESS ON", "")?;
     }
+    // Programs of the Cell call memalign, which `lib/libc/memory.c` has.
+    let legacy = "#ifdef __wasilibc_unmodified_upstream /* WASI libc doesn't build the legacy";
+    edit(&musl.join("include/malloc.h"), legacy, "#if 1 /*")?;
     Ok(())
 }
 

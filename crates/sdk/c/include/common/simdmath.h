@@ -7,6 +7,11 @@
 #define __SIMDMATH_H__
 
 #include <cellworks_vectors.h>
+#ifdef __SPU__
+#include <spu_intrinsics.h>
+#else
+#include <altivec.h>
+#endif
 #include <math.h>
 #include <stdlib.h>
 

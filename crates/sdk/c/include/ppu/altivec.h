@@ -8,12 +8,6 @@
 
 #include <cellworks_vectors.h>
 
-#ifndef __cplusplus
-#undef vector
-#undef pixel
-#undef bool
-#endif
-
 /* X(f, vector, scalar, vector for arithmetic, the unsigned one, the signed one, its vector of masks). */
 #define __CW_EACH_BYTE(X, f) \
   X(f, vec_uchar16, unsigned char, __cw_u8, __cw_u8, __cw_s8, vec_bchar16) \

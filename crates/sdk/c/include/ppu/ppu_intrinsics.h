@@ -32,7 +32,7 @@ extern unsigned long long __cw_timebase(void) __asm__("ppu.timebase");
 #define __stdcx(address, value) (__cw_store_conditional(address, 8, (unsigned long long)(value)))
 
 /* Order. A processor keeps the order of its own accesses here; the compiler must too. */
-#define __sync() __asm__ volatile("" ::: "memory")
+#define __sync() ({ __asm__ volatile("" ::: "memory"); })
 #define __lwsync() __sync()
 #define __eieio() __sync()
 #define __isync() __sync()

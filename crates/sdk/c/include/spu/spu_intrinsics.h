@@ -436,9 +436,9 @@ __CW_EACH(__CW_QUAD, )
 /* ---- Control ---- */
 
 /* Order of memory: an SPU's own loads and stores are in order here. */
-#define spu_sync() __asm__ volatile("" ::: "memory")
-#define spu_sync_c() __asm__ volatile("" ::: "memory")
-#define spu_dsync() __asm__ volatile("" ::: "memory")
+#define spu_sync() ({ __asm__ volatile("" ::: "memory"); })
+#define spu_sync_c() spu_sync()
+#define spu_dsync() spu_sync()
 
 /* Halts. */
 #define spu_hcmpeq(a, b) ((a) == (b) ? __cw_halt() : (void)0)

@@ -42,9 +42,48 @@ static long long until(const struct timespec *time) {
 struct start {
     void *(*start)(void *);
     void *argument;
-    void *stack;
-    int detached;
 };
+
+/* A thread whose stack was not freed yet. */
+struct thread {
+    unsigned number;
+    int detached, ended;
+    void *stack;
+    struct thread *next;
+};
+static struct thread *threads;
+
+static struct thread *find(unsigned number) {
+    for (struct thread *thread = threads; thread; thread = thread->next)
+        if (thread->number == number)
+            return thread;
+    return NULL;
+}
+
+static void forget(struct thread *forgotten) {
+    for (struct thread **link = &threads; *link; link = &(*link)->next)
+        if (*link == forgotten) {
+            *link = forgotten->next;
+            free(forgotten->stack);
+            free(forgotten);
+            return;
+        }
+}
+
+/* Frees the stacks of detached threads that have ended: none of them could free its own. */
+static void forget_ended(void) {
+    for (struct thread *thread = threads, *next; thread; thread = next) {
+        next = thread->next;
+        if (thread->detached && thread->ended)
+            forget(thread);
+    }
+}
+
+static void ends(void) {
+    struct thread *self = find(thread_self());
+    if (self)
+        self->ended = 1;
+}
 
 struct attributes {
     size_t stack_bytes;
@@ -103,6 +142,7 @@ void *__cell_thread(struct start *start, void *unused) {
     free(start);
     void *value = begin.start(begin.argument);
     destroy_values(thread_self());
+    ends();
     return value;
 }
 
@@ -111,30 +151,48 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     const struct attributes *given = (const struct attributes *)attributes;
     size_t bytes = given && given->stack_bytes ? given->stack_bytes : STACK_BYTES;
     struct start *start = malloc(sizeof *start);
+    struct thread *made = calloc(1, sizeof *made);
+    forget_ended();
     char *stack = aligned_alloc(16, bytes = (bytes + 15) & ~(size_t)15);
-    if (!start || !stack) {
+    if (!start || !made || !stack) {
         free(start);
+        free(made);
         free(stack);
         return EAGAIN;
     }
-    *start = (struct start){run, argument, stack, given && given->detached};
-    int number = thread_create((void *(*)(void *))start, NULL, stack + bytes);
+    *start = (struct start){run, argument};
+    made->stack = stack;
+    made->detached = given && given->detached;
+    made->number = thread_create((void *(*)(void *))start, NULL, stack + bytes);
+    made->next = threads;
+    threads = made;
     if (thread)
-        *thread = (pthread_t)(uintptr_t)(number + 1);
+        *thread = (pthread_t)(uintptr_t)(made->number + 1);
     return 0;
 }
 
 int pthread_join(pthread_t thread, void **value) {
-    return -thread_join((unsigned)(uintptr_t)thread - 1, value);
+    unsigned number = (unsigned)(uintptr_t)thread - 1;
+    struct thread *joined = find(number);
+    if (joined && joined->detached)
+        return EINVAL;
+    int error = -thread_join(number, value);
+    if (!error)
+        forget(find(number));
+    return error;
 }
 
 int pthread_detach(pthread_t thread) {
-    (void)thread;
+    struct thread *detached = find((unsigned)(uintptr_t)thread - 1);
+    if (!detached)
+        return ESRCH;
+    detached->detached = 1;
     return 0;
 }
 
 void pthread_exit(void *value) {
     destroy_values(thread_self());
+    ends();
     thread_exit(value);
 }
 

@@ -3,10 +3,8 @@
 #include <libmisc.h>
 #include <malloc_align.h>
 #include <spu_mfcio.h>
-#include "check.h"
-
-#define EXPECT(condition) \
-  if (!(condition)) failures++, printf("line %d: %s\n", __LINE__, #condition);
+#include <string.h>
+#include "expect.h"
 
 static mfc_list_element_t list[2] __attribute__((aligned(16))) = {{0, 0, 4096, 0x12345678}, {1, 0, 8, 0x22}};
 

@@ -1,0 +1,39 @@
+/* Products, lengths and reflections of single vectors of floats, by their published names, for both sides.
+ *
+ * A 3 in a name leaves element 3 out of sums. A name with an underscore in front is the same function.
+ */
+#ifndef __LIBVECTOR_H__
+#define __LIBVECTOR_H__
+
+#include <cellworks_vectors.h>
+#ifdef __SPU__
+#include <spu_intrinsics.h>
+#else
+#include <altivec.h>
+#endif
+
+#define __CW_L(R, name, parameters, arguments, ...) \
+  __cw_inline R name parameters { __VA_ARGS__ } \
+  __cw_inline R _##name parameters { return name arguments; }
+
+__CW_L(float, sum_across_float3, (vec_float4 __a), (__a), return __a[0] + __a[1] + __a[2];)
+__CW_L(float, sum_across_float4, (vec_float4 __a), (__a), return __a[0] + __a[1] + __a[2] + __a[3];)
+__CW_L(float, dot_product3, (vec_float4 __a, vec_float4 __b), (__a, __b), return sum_across_float3(__a * __b);)
+__CW_L(float, dot_product4, (vec_float4 __a, vec_float4 __b), (__a, __b), return sum_across_float4(__a * __b);)
+/* Element 3 of the product is 0. */
+__CW_L(vec_float4, cross_product3, (vec_float4 __a, vec_float4 __b), (__a, __b),
+       return (vec_float4){__a[1] * __b[2] - __a[2] * __b[1], __a[2] * __b[0] - __a[0] * __b[2],
+                           __a[0] * __b[1] - __a[1] * __b[0], 0};)
+__CW_L(float, length_vec3, (vec_float4 __a), (__a), return __builtin_sqrtf(dot_product3(__a, __a));)
+__CW_L(float, inv_length_vec3, (vec_float4 __a), (__a), return 1.0f / length_vec3(__a);)
+/* All four elements are divided by the length. */
+__CW_L(vec_float4, normalize3, (vec_float4 __a), (__a), return __a * (vec_float4)(inv_length_vec3(__a));)
+__CW_L(vec_float4, normalize4, (vec_float4 __a), (__a),
+       return __a * (vec_float4)(1.0f / __builtin_sqrtf(dot_product4(__a, __a)));)
+/* `a` mirrored at the plane with the normal `n`, which has the length 1. */
+__CW_L(vec_float4, reflect_vec3, (vec_float4 __a, vec_float4 __n), (__a, __n),
+       return __a - __n * (vec_float4)(2.0f * dot_product3(__a, __n));)
+
+#undef __CW_L
+
+#endif

@@ -1,0 +1,2 @@
+/* The intrinsics, by another name of them. */
+#include <spu_intrinsics.h>

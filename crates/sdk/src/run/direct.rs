@@ -1,0 +1,106 @@
+//! Operations of an SPE that an import carries out by itself, on machines where none of them lets
+//! another program run: on this computer. It saves the way through the [`Link`](super::link::Link),
+//! which takes as long as a small DMA transfer.
+//!
+//! An operation that would have to wait, or that is wrong, is not done here: the import asks.
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::{RawCommand, TagMask};
+use cellworks_machine::{CellSpe, Mfc};
+use scoped_tls_hkt::scoped_thread_local;
+
+/// What an import may do to the SPE of its program.
+trait Direct {
+    fn issue(&self, command: RawCommand) -> bool;
+    fn complete_tags(&self) -> TagMask;
+    fn in_mbox_count(&self) -> usize;
+    fn read_in_mbox(&self) -> Option<u32>;
+    fn write_out_mbox(&self, mailbox: Outbound, word: u32) -> bool;
+    fn decrementer(&self) -> u32;
+}
+
+struct Here<'a, S>(&'a S);
+
+impl<S: CellSpe> Direct for Here<'_, S> {
+    fn issue(&self, command: RawCommand) -> bool {
+        self.0.mfc().try_issue(command).is_ok()
+    }
+
+    fn complete_tags(&self) -> TagMask {
+        !self.0.mfc().incomplete_tags()
+    }
+
+    fn in_mbox_count(&self) -> usize {
+        self.0.in_mbox_count()
+    }
+
+    fn read_in_mbox(&self) -> Option<u32> {
+        self.0.try_read_in_mbox()
+    }
+
+    fn write_out_mbox(&self, mailbox: Outbound, word: u32) -> bool {
+        self.0.try_write_out_mbox(mailbox, word).is_ok()
+    }
+
+    fn decrementer(&self) -> u32 {
+        self.0.decrementer()
+    }
+}
+
+scoped_thread_local!(static HERE: for<'a> &'a dyn Direct);
+
+/// Runs `f`, in which imports may use `spe` directly.
+pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> R {
+    HERE.set(&Here(spe), f)
+}
+
+fn here<R>(f: impl FnOnce(&dyn Direct) -> Option<R>) -> Option<R> {
+    if HERE.is_set() { HERE.with(f) } else { None }
+}
+
+/// Enqueues a legal command for which there is room, and returns whether it did.
+pub(super) fn issue(command: RawCommand) -> bool {
+    here(|spe| spe.issue(command).then_some(())).is_some()
+}
+
+/// Returns the complete tag groups of `mask`, if that is what `update` waits for.
+pub(super) fn tags(mask: u32, update: u32) -> Option<u32> {
+    let tags = TagMask::from_bits(mask);
+    let complete = here(|spe| Some(tags & spe.complete_tags()))?;
+    let is_enough = match update {
+        0 => true,
+        1 => !complete.is_empty() || tags.is_empty(),
+        2 => complete == tags,
+        _ => false,
+    };
+    is_enough.then(|| complete.bits())
+}
+
+/// Reads a channel if a word is there.
+pub(super) fn read(channel: u32) -> Option<u32> {
+    match channel {
+        8 => here(|spe| Some(spe.decrementer())),
+        29 => here(|spe| spe.read_in_mbox()),
+        _ => None,
+    }
+}
+
+/// Writes to a channel if it has room, and returns whether it did.
+pub(super) fn write(channel: u32, word: u32) -> bool {
+    let mailbox = match channel {
+        28 => Outbound::Plain,
+        30 => Outbound::Interrupt,
+        _ => return false,
+    };
+    here(|spe| spe.write_out_mbox(mailbox, word).then_some(())).is_some()
+}
+
+/// Returns the count of a channel, if it is not 0. Otherwise the program may poll, and others must
+/// have their turn.
+pub(super) fn count(channel: u32) -> Option<u32> {
+    let count = match channel {
+        29 => here(|spe| Some(spe.in_mbox_count()))?,
+        _ => 0,
+    };
+    (count > 0).then_some(count as u32)
+}

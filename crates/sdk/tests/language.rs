@@ -1,0 +1,156 @@
+//! What C means on a big-endian Cell: programs that are compiled and run, and some that are refused.
+
+#[path = "../../../tests/skipped.rs"]
+mod skipped;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use skipped::skipped;
+
+fn sdk(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cellworks-sdk"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// Whether programs can be compiled; the first time, the C library is, too.
+#[track_caller]
+fn compiles() -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("probe.c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let output = sdk(&["cc", "-o", "/dev/null", source.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let missing = ["is not on the PATH", "could not be fetched"];
+    if missing.iter().any(|text| said.contains(text)) {
+        skipped(said.trim());
+        return false;
+    }
+    assert!(output.status.success(), "{said}");
+    true
+}
+
+/// Compiles and runs `tests/c/language/NAME.c` on both sides, which must print `NAME.txt`.
+#[track_caller]
+fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
+    if !compiles() {
+        return;
+    }
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/c/language");
+    let source = |name: String| sources.join(name).to_str().unwrap().to_owned();
+    let expected = fs::read_to_string(source(format!("{name}.txt"))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program").to_str().unwrap().to_owned();
+    let tested = source(format!("{name}.c"));
+    let spu = [
+        source("run.c".to_owned()),
+        "--spu".to_owned(),
+        format!("tested={tested}"),
+    ];
+    for sources in [&[tested][..], &spu] {
+        let mut arguments = vec!["cc", "-w", "-o", &program];
+        arguments.extend(flags);
+        arguments.extend(sources.iter().map(String::as_str));
+        let output = sdk(&arguments);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let output = sdk(&["exec", &program]);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            expected,
+            "{sources:?}"
+        );
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn bytes_lie_where_they_lie_on_a_cell() {
+    for level in ["-O2", "-O0"] {
+        prints_the_same_on_both_sides("bytes", &[level]);
+    }
+}
+
+#[test]
+fn functions_take_and_return_all_kinds_of_values() {
+    for level in ["-O3", "-O0"] {
+        prints_the_same_on_both_sides("calls", &[level]);
+    }
+}
+
+#[test]
+fn the_c_library_prints_reads_and_computes_numbers() {
+    prints_the_same_on_both_sides("numbers", &[]);
+}
+
+#[test]
+fn memory_is_aligned_as_asked_for_and_atomic_operations_are_right() {
+    prints_the_same_on_both_sides("memory", &[]);
+}
+
+/// Compiles a source, which must be refused, and returns why.
+#[track_caller]
+fn refusal(source: &str) -> Option<String> {
+    if !compiles() {
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("refused.c").to_str().unwrap().to_owned();
+    fs::write(&file, source).unwrap();
+    let program = folder.path().join("program").to_str().unwrap().to_owned();
+    let run = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/c/language/run.c");
+    let spu = [run.to_str().unwrap(), "--spu", &format!("tested={file}")];
+    let sources = if source.contains("spu_") {
+        &spu[..]
+    } else {
+        &[file.as_str()]
+    };
+    let output = sdk(&[&["cc", "-w", "-o", &program], sources].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    Some(said.replace(folder.path().to_str().unwrap(), "@"))
+}
+
+#[test]
+fn what_webassembly_does_not_have_is_refused_with_a_sentence() {
+    for (source, sentence) in [
+        (
+            "int ticks(void) { int t; __asm__ volatile (\"mftb %0\" : \"=r\" (t)); return t; }\n\
+             int main(void) { return ticks(); }\n",
+            "@/refused.c: function `ticks` has inline assembler (\"mftb $0\")",
+        ),
+        (
+            "int jump(void *); int setjmp(void *); int main(void) { char b[9]; return setjmp(b); }\n",
+            "refused.o calls `setjmp`, which WebAssembly does not have",
+        ),
+        (
+            "int work(int); int main(void) { return work(1); }\n",
+            "refused.o uses `work`, which no source, object or library of the PPU program defines",
+        ),
+        (
+            "int other(void) { return 0; }\n",
+            "error: the PPU program has no function `main`",
+        ),
+        (
+            "int main(void) { static void *to[] = {&&a}; goto *to[0]; a: return 0; }\n",
+            "is initialised with the address of a label",
+        ),
+        (
+            "#include <spu_intrinsics.h>\nchar big[300000]; int main(void) { return big[1]; }\n",
+            "error: the variables of the SPU program take 3",
+        ),
+    ] {
+        let Some(said) = refusal(source) else { return };
+        assert!(said.contains(sentence), "{said}");
+    }
+}
