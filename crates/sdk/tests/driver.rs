@@ -472,3 +472,34 @@ fn functions_without_declarations_are_called_as_on_a_cell() {
     shell.prints("ppu-gcc -w -c old.c other.c && ppu-ar rcs libother.a other.o && ppu-gcc old.o -L. -lother -o old");
     assert_eq!(exec(&shell, "./old"), "1 5 7 3\n");
 }
+
+#[test]
+fn classes_of_cpp_need_no_library() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write(
+        "main.cpp",
+        "#include <stdio.h>\n\
+         struct Shape {\n\
+             Shape() { puts(\"made\"); }\n\
+             virtual ~Shape() {}\n\
+             virtual int area() = 0;\n\
+         };\n\
+         struct Square : public Shape { int area() { return 4; } };\n\
+         static Square first;\n\
+         template <class T> T twice(T x) { return x + x; }\n\
+         int main()\n\
+         {\n\
+             Shape *shape = new Square;\n\
+             int *numbers = new int[2];\n\
+             numbers[1] = shape->area();\n\
+             printf(\"%d %d\\n\", twice(numbers[1]), twice(first.area()));\n\
+             delete[] numbers;\n\
+             delete shape;\n\
+             return 0;\n\
+         }\n",
+    );
+    shell.prints("ppu-g++ -O2 main.cpp -o main");
+    assert_eq!(exec(&shell, "./main"), "made\nmade\n8 8\n");
+}
