@@ -342,6 +342,16 @@ fn makefiles_with_the_footer_of_the_sdk_work() {
                      CFLAGS = -I$(SDKINC)\n\
                      IMPORTS := ../spu/lib_kernel.a -lspe2 -lpthread  ../more/lib_more.a\n";
     shell.write("ppu/Makefile", format!("{variables}{FOOTER}"));
+    // What a clone has from another compiler is newer than its sources.
+    for left in [
+        "ppu/main.o",
+        "ppu/hello",
+        "spu/kernel.o",
+        "spu/lib_kernel.a",
+        "spu/kernel-spu",
+    ] {
+        shell.write(left, "\x7fELF");
+    }
     let output = shell.run("make -s");
     assert!(
         output.status.success(),
@@ -502,4 +512,23 @@ fn classes_of_cpp_need_no_library() {
     );
     shell.prints("ppu-g++ -O2 main.cpp -o main");
     assert_eq!(exec(&shell, "./main"), "made\nmade\n8 8\n");
+}
+
+#[test]
+fn a_variable_in_a_header_is_one_variable() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("shared.h", "int numbers[4];\ndouble total;\n");
+    shell.write(
+        "main.c",
+        "#include <stdio.h>\n#include \"shared.h\"\nvoid add(void);\n\
+         int main(void) { numbers[3] = 4; add(); printf(\"%g\\n\", total); return 0; }\n",
+    );
+    shell.write(
+        "add.c",
+        "#include \"shared.h\"\nvoid add(void) { total = numbers[3] + 0.5; }\n",
+    );
+    shell.prints("ppu-gcc main.c add.c -o main");
+    assert_eq!(exec(&shell, "./main"), "4.5\n");
 }

@@ -293,6 +293,9 @@ fn object(side: Side, path: &str) -> Result<PathBuf, Failed> {
         [0x7f, b'E', b'L', b'F', ..] => Err(because(&format!(
             "{path}: this object is of another compiler; remove it, such as by `make clean`, and compile it again"
         ))),
+        b"!<arch>\n" if !is_archive_of_wasm(Path::new(path)) => Err(because(&format!(
+            "{path}: this archive is of another compiler; remove it, and make it again"
+        ))),
         [0, b'a', b's', b'm', ..] | b"!<arch>\n" => Ok(PathBuf::from(path)),
         first if FIRST_LINE.starts_with(first) && !first.is_empty() => Err(because(&format!(
             "{path}: this is a program and no object; link the objects of which it was made"
@@ -429,6 +432,10 @@ mod tests {
         (code, tools.0.into_inner(), folder)
     }
 
+    /// An archive with an object of another compiler.
+    const FOREIGN: &[u8] =
+        b"!<arch>\nx.o/            0           0     0     100644  4         `\n\x7fELF";
+
     const OBJECT: &[u8] = b"\0asm\x01\0\0\0";
 
     #[test]
@@ -483,13 +490,11 @@ mod tests {
     #[test]
     fn a_library_in_a_folder_comes_before_ours() {
         let archive = b"!<arch>\n";
-        let foreign: &[u8] =
-            b"!<arch>\nx.o/            0           0     0     100644  4         `\n\x7fELF";
         let files: &[(&str, &[u8])] = &[
             ("a.o", OBJECT),
             ("libmine.a", archive),
             ("libm.a", archive),
-            ("libnative.a", foreign),
+            ("libnative.a", FOREIGN),
         ];
         let (_, calls, _folder) = called(
             Side::Ppu,
@@ -525,6 +530,7 @@ mod tests {
     fn inputs_that_cannot_be_linked_are_errors() {
         let files: &[(&str, &[u8])] = &[
             ("elf.o", b"\x7fELF"),
+            ("elf.a", FOREIGN),
             ("text", b"hello"),
             ("program", FIRST_LINE),
             ("empty.o", b""),
@@ -533,6 +539,7 @@ mod tests {
         ];
         for line in [
             "@elf.o",
+            "@elf.a",
             "@text",
             "@program",
             "@empty.o",

@@ -67,6 +67,7 @@ const SPU: &[&str] = &[
 
 /// What the SDK's gcc took, or only warned of.
 const OLD_C: &[&str] = &[
+    "-fcommon",
     "-Wno-unknown-warning-option",
     "-Wno-implicit-int",
     "-Wno-deprecated-non-prototype",
