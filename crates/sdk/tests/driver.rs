@@ -490,7 +490,7 @@ fn classes_of_cpp_need_no_library() {
     };
     shell.write(
         "main.cpp",
-        "#include <stdio.h>\n\
+        "#include <cstdio>\n#include <cmath>\n#include <cerrno>\n#include <new>\n\
          struct Shape {\n\
              Shape() { puts(\"made\"); }\n\
              virtual ~Shape() {}\n\
@@ -505,13 +505,15 @@ fn classes_of_cpp_need_no_library() {
              int *numbers = new int[2];\n\
              numbers[1] = shape->area();\n\
              printf(\"%d %d\\n\", twice(numbers[1]), twice(first.area()));\n\
+             new (numbers) Square;\n\
+             std::printf(\"%.3f\\n\", std::sqrt(2.0f));\n\
              delete[] numbers;\n\
              delete shape;\n\
              return 0;\n\
          }\n",
     );
     shell.prints("ppu-g++ -O2 main.cpp -o main");
-    assert_eq!(exec(&shell, "./main"), "made\nmade\n8 8\n");
+    assert_eq!(exec(&shell, "./main"), "made\nmade\n8 8\nmade\n1.414\n");
 }
 
 #[test]

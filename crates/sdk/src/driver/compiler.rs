@@ -182,15 +182,26 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
 /// Adds the standard of the language, if no flag says it: C99 and C++98 with the extensions of GNU.
 /// The SDK's gcc took C89 and let programs use much of C99, and its `inline` was that of GNU's C89.
 fn add_standard(flags: &mut Vec<String>, language: Option<&str>) {
-    let is_given = flags
+    let given = flags
         .iter()
-        .any(|flag| flag.starts_with("-std=") || flag == "-ansi");
-    let standard: &[&str] = match language.is_some_and(|one| one.starts_with("c++")) {
-        _ if is_given => &[],
-        true => &["-std=gnu++98"],
-        false => &["-std=gnu99", "-fgnu89-inline"],
-    };
-    flags.extend(standard.iter().map(|flag| (*flag).to_owned()));
+        .rev()
+        .find(|flag| flag.starts_with("-std=") || *flag == "-ansi");
+    let is_given = given.is_some();
+    let is_old =
+        given.is_none_or(|flag| ["98", "03", "ansi"].iter().any(|old| flag.ends_with(old)));
+    let mut add = |flag: &str| flags.push(flag.to_owned());
+    if language.is_some_and(|one| one.starts_with("c++")) {
+        if !is_given {
+            add("-std=gnu++98");
+        }
+        if is_old {
+            // The headers of the C library use the word of newer C++.
+            add("-Dthread_local=_Thread_local");
+        }
+    } else if !is_given {
+        add("-std=gnu99");
+        add("-fgnu89-inline");
+    }
 }
 
 /// Links objects to an executable file.
@@ -484,7 +495,10 @@ mod tests {
     #[test]
     fn cpp_gets_the_language_and_its_old_standard() {
         let (_, calls, _folder) = called(Side::Spu, &[("a.cpp", b"")], "-E @a.cpp");
-        assert_eq!(calls, ["SPU preprocess a.cpp -x c++ -std=gnu++98"]);
+        assert_eq!(
+            calls,
+            ["SPU preprocess a.cpp -x c++ -std=gnu++98 -Dthread_local=_Thread_local"]
+        );
     }
 
     #[test]
