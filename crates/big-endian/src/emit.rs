@@ -74,22 +74,7 @@ impl Output {
         let bits = lane.bits()?;
         match count {
             _ if bits == 8 => Some(value.to_owned()),
-            // One instruction of WebAssembly, and the fastest one of the engine.
-            Some(count) if matches!(bits, 16 | 32 | 64) && count * u64::from(bits) == 128 => {
-                let bytes = u64::from(bits / 8);
-                let order: Vec<String> = (0..16)
-                    .map(|at| format!("i8 {}", at / bytes * bytes + bytes - 1 - at % bytes))
-                    .collect();
-                self.declarations.insert(
-                    "declare <16 x i8> @llvm.wasm.swizzle(<16 x i8>, <16 x i8>)".to_owned(),
-                );
-                let value = self.value(format!("bitcast {ty} {value} to <16 x i8>"));
-                let turned = self.value(format!(
-                    "call <16 x i8> @llvm.wasm.swizzle(<16 x i8> {value}, <16 x i8> <{}>)",
-                    order.join(", ")
-                ));
-                Some(self.value(format!("bitcast <16 x i8> {turned} to {ty}")))
-            }
+            // The optimiser knows that two of them cancel out. A vector of 128 bits is one shuffle.
             _ if bits > 0 && bits % 16 == 0 => {
                 let suffix = count.map_or(String::new(), |count| format!("v{count}"));
                 let function = format!("@llvm.bswap.{suffix}{lane}");

@@ -33,7 +33,8 @@ fn compiles() -> bool {
     true
 }
 
-/// Compiles and runs `tests/c/language/NAME.c` on both sides, which must print `NAME.txt`.
+/// Compiles and runs a source of `tests/c/language` on both sides, which must print what the file with
+/// the extension `txt` has.
 #[track_caller]
 fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
     if !compiles() {
@@ -41,10 +42,10 @@ fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
     }
     let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/c/language");
     let source = |name: String| sources.join(name).to_str().unwrap().to_owned();
-    let expected = fs::read_to_string(source(format!("{name}.txt"))).unwrap();
+    let expected = fs::read_to_string(sources.join(name).with_extension("txt")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program").to_str().unwrap().to_owned();
-    let tested = source(format!("{name}.c"));
+    let tested = source(name.to_owned());
     let spu = [
         source("run.c".to_owned()),
         "--spu".to_owned(),
@@ -77,25 +78,35 @@ fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
 #[test]
 fn bytes_lie_where_they_lie_on_a_cell() {
     for level in ["-O2", "-O0"] {
-        prints_the_same_on_both_sides("bytes", &[level]);
+        prints_the_same_on_both_sides("bytes.c", &[level]);
     }
 }
 
 #[test]
 fn functions_take_and_return_all_kinds_of_values() {
     for level in ["-O3", "-O0"] {
-        prints_the_same_on_both_sides("calls", &[level]);
+        prints_the_same_on_both_sides("calls.c", &[level]);
     }
 }
 
 #[test]
 fn the_c_library_prints_reads_and_computes_numbers() {
-    prints_the_same_on_both_sides("numbers", &[]);
+    prints_the_same_on_both_sides("numbers.c", &[]);
 }
 
 #[test]
 fn memory_is_aligned_as_asked_for_and_atomic_operations_are_right() {
-    prints_the_same_on_both_sides("memory", &[]);
+    prints_the_same_on_both_sides("memory.c", &[]);
+}
+
+#[test]
+fn the_stack_and_malloc_share_what_variables_leave() {
+    prints_the_same_on_both_sides("stack.c", &[]);
+}
+
+#[test]
+fn classes_work_without_a_library_of_cpp() {
+    prints_the_same_on_both_sides("objects.cpp", &[]);
 }
 
 /// Compiles a source, which must be refused, and returns why.
@@ -130,8 +141,12 @@ fn what_webassembly_does_not_have_is_refused_with_a_sentence() {
             "@/refused.c: function `ticks` has inline assembler (\"mftb $0\")",
         ),
         (
-            "int jump(void *); int setjmp(void *); int main(void) { char b[9]; return setjmp(b); }\n",
+            "#include <setjmp.h>\nint main(void) { jmp_buf b; return setjmp(b); }\n",
             "refused.o calls `setjmp`, which WebAssembly does not have",
+        ),
+        (
+            "#pragma STDC FENV_ACCESS ON\nint main(int n, char **v) { return n * 0.5 + 1; }\n",
+            "@/refused.c: function `main` changes how numbers are rounded",
         ),
         (
             "int work(int); int main(void) { return work(1); }\n",

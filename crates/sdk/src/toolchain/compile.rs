@@ -82,6 +82,9 @@ const OLD_C: &[&str] = &[
     "-Wno-atomic-alignment",
 ];
 
+/// What no flag of the user changes: WebAssembly always rounds to the nearest number, and nothing traps.
+const FIXED: &[&str] = &["-fno-rounding-math", "-fno-trapping-math"];
+
 /// The part of clang that reads C for one side.
 pub(crate) struct FrontEnd<'a> {
     pub(crate) clang: &'a Path,
@@ -152,6 +155,7 @@ impl<'a> FrontEnd<'a> {
         ]);
         front
             .args(flags)
+            .args(FIXED)
             .arg(source)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit());

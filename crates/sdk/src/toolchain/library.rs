@@ -688,3 +688,41 @@ fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
     }
     write(output, &encode(&members))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_file_is_not_taken_for_the_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("other.tar.xz");
+        write(&file, b"abc").unwrap();
+        let Err(Failed::Because(message)) = check(&file) else {
+            panic!("it was taken");
+        };
+        // The SHA-256 of "abc" is an example of the standard.
+        let of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        for part in ["other.tar.xz: ", of_abc, SOURCE_SHA256, SOURCE_URL] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_type_is_defined_where_it_is_asked_for() {
+        assert_eq!(
+            all_types(
+                "#define X 1\nTYPEDEF unsigned long size_t;\nSTRUCT iovec { void *base; };\n"
+            ),
+            "#define X 1\n\
+             #if defined(__NEED_size_t) && !defined(__DEFINED_size_t)\n\
+             typedef unsigned long size_t;\n\
+             #define __DEFINED_size_t\n\
+             #endif\n\
+             #if defined(__NEED_struct_iovec) && !defined(__DEFINED_struct_iovec)\n\
+             struct iovec { void *base; };\n\
+             #define __DEFINED_struct_iovec\n\
+             #endif\n"
+        );
+    }
+}

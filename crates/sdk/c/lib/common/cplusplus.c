@@ -1,0 +1,34 @@
+/* What C++ needs without its library: memory, and the function in place of a missing virtual one. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NEW(name, symbol)                                                                  \
+  void *name(size_t size) __asm__(symbol);                                                 \
+  void *name(size_t size) {                                                                \
+    void *memory = malloc(size ? size : 1);                                                \
+    if (!memory) {                                                                         \
+      fprintf(stderr, "new: no %lu bytes of memory are left\n", (unsigned long)size);     \
+      abort();                                                                             \
+    }                                                                                      \
+    return memory;                                                                         \
+  }
+
+#define DELETE(name, symbol)                                                               \
+  void name(void *memory) __asm__(symbol);                                                 \
+  void name(void *memory) { free(memory); }
+
+#define DELETE_OF_SIZE(name, symbol)                                                       \
+  void name(void *memory, size_t size) __asm__(symbol);                                    \
+  void name(void *memory, size_t size) { free(memory); }
+
+NEW(new_one, "_Znwm")
+NEW(new_array, "_Znam")
+DELETE(delete_one, "_ZdlPv")
+DELETE(delete_array, "_ZdaPv")
+DELETE_OF_SIZE(delete_one_of_size, "_ZdlPvm")
+DELETE_OF_SIZE(delete_array_of_size, "_ZdaPvm")
+
+void __cxa_pure_virtual(void) {
+  fprintf(stderr, "a virtual function without a body was called\n");
+  abort();
+}
