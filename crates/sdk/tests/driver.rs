@@ -31,19 +31,23 @@ impl Shell {
     /// says that the test is skipped.
     #[track_caller]
     fn that_compiles() -> Option<Self> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let is_there =
-            |program: &str| env::split_paths(&path).any(|folder| folder.join(program).is_file());
-        let versions = || ["", "-19", "-20", "-21", "-22"].into_iter();
-        let has = |name: &str| versions().any(|version| is_there(&format!("{name}{version}")));
-        if !has("clang") || !has("wasm-ld") || !is_there("make") {
-            skipped("clang, wasm-ld or make is not installed");
-            return None;
-        }
         let mut shell = Self::new();
         let named = |name| env::var_os(name).map(PathBuf::from);
         let home = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
         shell.cache = home.unwrap_or(shell.cache);
+        shell.write("probe.c", "int main(void) { return 0; }\n");
+        let output = shell.run("ppu-gcc probe.c -o probe && make --version");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let missing = [
+            "is not on the PATH",
+            "could not be fetched",
+            "make: not found",
+        ];
+        if missing.iter().any(|text| said.contains(text)) {
+            skipped(said.trim());
+            return None;
+        }
+        assert!(output.status.success(), "{said}");
         Some(shell)
     }
 
