@@ -88,6 +88,13 @@ const BYTEWISE: &[&str] = &[
     "va_end",
 ];
 
+/// Functions of the C library that write numbers and addresses through a pointer. The optimiser knows
+/// them, and would write the result itself, in the order of WebAssembly.
+const WRITERS: &[&str] = &["frexp", "modf", "remquo", "sincos", "strto"];
+
+/// Intrinsic functions for which the code generator calls such a function.
+const WRITERS_INSIDE: &[&str] = &["frexp.", "modf.", "sincos"];
+
 /// Instructions of the PowerPC that only order its memory, or do nothing.
 const BARRIERS: &[&str] = &["eieio", "isync", "lwsync", "nop", "sync"];
 
@@ -274,6 +281,8 @@ impl Function<'_> {
             Type::Array(count, element) => vec![*element; usize::try_from(count).ok()?],
             leaf => return leaf.integer().is_some().then(|| vec![(Vec::new(), leaf)]),
         };
+        // Without parts, nothing has a name to give to the result.
+        (!parts.is_empty()).then_some(())?;
         let mut leaves = Vec::new();
         for (at, part) in (0..).zip(parts) {
             for (path, leaf) in self.leaves(&part)? {
@@ -506,7 +515,12 @@ fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
         return intrinsic_call(line, intrinsic, &arguments, out);
     }
     if !head.ends_with("...)") {
-        out.line(line);
+        if WRITERS.iter().any(|known| callee[1..].starts_with(known)) {
+            let call = &line[..line.len() - rest.0.len()];
+            out.line(format!("{call} nobuiltin{}", rest.0));
+        } else {
+            out.line(line);
+        }
         return Ok(());
     }
     let fixed = head.rfind('(').ok_or(Refusal::Form)?;
@@ -587,7 +601,9 @@ fn intrinsic_call(
         let raw = out.value(format!("load ptr, ptr {list}, align 4"));
         let (_, swapped) = out.swapped(&Type::Ptr, &raw).ok_or(Refusal::Form)?;
         out.line(format!("  store i32 {swapped}, ptr {list}, align 4"));
-    } else if pointers && !BYTEWISE.iter().any(|known| name.starts_with(known)) {
+    } else if (pointers && !BYTEWISE.iter().any(|known| name.starts_with(known)))
+        || WRITERS_INSIDE.iter().any(|known| name.starts_with(known))
+    {
         return Err(Refusal::Form);
     }
     Ok(())

@@ -230,6 +230,21 @@ fn arguments_after_the_named_ones_lie_in_memory() {
 }
 
 #[test]
+fn the_optimiser_writes_nothing_in_place_of_the_library() {
+    assert_eq!(
+        body(&[
+            "%1 = call i32 @strtol(ptr noundef @.str, ptr noundef %p, i32 noundef 10) #4, !dbg !3"
+        ]),
+        [
+            "%1 = call i32 @strtol(ptr noundef @.str, ptr noundef %p, i32 noundef 10) nobuiltin #4, \
+             !dbg !3"
+        ]
+    );
+    let lines = ["%1 = call i32 @strlen(ptr noundef %p) #4"];
+    assert_eq!(body(&lines), lines);
+}
+
+#[test]
 fn the_list_of_arguments_has_its_address_in_the_order_of_memory() {
     assert_eq!(
         body(&["call void @llvm.va_start.p0(ptr noundef %p) #6"]),
@@ -364,6 +379,7 @@ fn what_touches_memory_in_an_unknown_way_is_refused() {
         "%1 = load <vscale x 4 x i32>, ptr %p, align 16",
         "%1 = load ppc_fp128, ptr %p, align 16",
         "%1 = load i32, ptr addrspace(1) %p, align 4",
+        "%1 = load {}, ptr %p, align 1",
         "%1 = load %struct.Unknown, ptr %p, align 4",
         "store fp128 0xL0, ptr %p, align 16",
         "store { i32, half } %n, ptr %p, align 4",
@@ -371,6 +387,8 @@ fn what_touches_memory_in_an_unknown_way_is_refused() {
         "%1 = bitcast <32 x i1> %v to i32",
         "%1 = add i32 bitcast (<4 x i8> <i8 1, i8 2, i8 3, i8 4> to i32), 1",
         "%1 = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr %p, i32 4, <4 x i1> %m, <4 x i32> %n)",
+        "%1 = call { double, i32 } @llvm.frexp.f64.i32(double 1.0)",
+        "%1 = call { float, float } @llvm.sincospi.f32(float 1.0)",
         "call void (i32, ...) @g(i32 1, { i32, i32 } %n)",
         "call void inttoptr (i32 5 to ptr)()",
         "%1 = invoke i32 @g()",

@@ -11,6 +11,9 @@ use crate::driver::tools::{Failed, because};
 /// The headers and sources of `c/`: their paths and texts.
 pub(crate) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
+/// What the name of a folder begins with until it is complete.
+const NEW: &str = "new-";
+
 /// Returns a short name for texts: other texts have another one.
 pub(crate) fn fingerprint<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
@@ -46,8 +49,14 @@ pub(crate) fn folder(
     if folder.is_dir() {
         return Ok(folder);
     }
+    // Who was stopped while it filled a folder has left a part of it, and holds no lock now.
+    for entry in fs::read_dir(cache).map_err(unmade)?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(NEW) {
+            fs::remove_dir_all(entry.path()).map_err(unmade)?;
+        }
+    }
     let new = tempfile::Builder::new()
-        .prefix("new-")
+        .prefix(NEW)
         .tempdir_in(cache)
         .map_err(unmade)?;
     fill(new.path())?;
@@ -108,6 +117,14 @@ mod tests {
         assert_eq!(failed, Err(because("it is broken")));
         let left: Vec<_> = fs::read_dir(cache.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "only the lock: {left:?}");
+    }
+
+    #[test]
+    fn what_a_stopped_process_left_is_removed() {
+        let cache = tempfile::tempdir().unwrap();
+        write(&cache.path().join("new-left/a"), b"").unwrap();
+        folder(cache.path(), "full", |_| Ok(())).unwrap();
+        assert!(!cache.path().join("new-left").exists());
     }
 
     #[test]

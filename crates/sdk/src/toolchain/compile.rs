@@ -90,6 +90,9 @@ const OLD_C: &[&str] = &[
 /// What no flag of the user changes: WebAssembly always rounds to the nearest number, and nothing traps.
 const FIXED: &[&str] = &["-fno-rounding-math", "-fno-trapping-math"];
 
+/// Functions that write through a pointer, and which clang must call and not know.
+const CALLED: &[&str] = &["frexp", "modf", "remquo", "sincos"];
+
 /// The part of clang that reads C for one side.
 pub(crate) struct FrontEnd<'a> {
     pub(crate) clang: &'a Path,
@@ -111,6 +114,9 @@ impl<'a> FrontEnd<'a> {
         };
         for group in [FRONT_END, macros, OLD_C] {
             flags.extend(group.iter().map(|flag| (*flag).to_owned()));
+        }
+        for name in CALLED {
+            flags.extend(["", "f", "l"].map(|end| format!("-fno-builtin-{name}{end}")));
         }
         for (folder, name) in [(own, "/cellworks"), (library, "/cellworks/libc")] {
             flags.push(format!("-fdebug-prefix-map={}={name}", folder.display()));

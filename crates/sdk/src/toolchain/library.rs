@@ -330,8 +330,8 @@ impl Library {
 
 /// Fetches the source of the C library, and compiles it into the folder `new`.
 fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<(), Failed> {
-    let work = tempfile::tempdir_in(cache)
-        .map_err(|error| because(&format!("{}: {error}", cache.display())))?;
+    let work = tempfile::tempdir_in(new)
+        .map_err(|error| because(&format!("{}: {error}", new.display())))?;
     let tarball = source(cache)?;
     let unpacked = Command::new("tar")
         .arg("-xJf")

@@ -7,7 +7,7 @@
 
 int main(void) {
   char name[10], *end;
-  double d = 0;
+  double d = 0, other;
   float f = 0;
   long double l = 0;
   long long big = 0;
@@ -31,6 +31,16 @@ int main(void) {
   printf("%s %lu ", end, strtoul("ff", 0, 16));
   d = strtod("6.25e2xyz", &end);
   printf("%g %s\n", d, end);
+  i = strtol("123", &end, 10);
+  printf("%d [%s] ", i, end);
+  d = strtod("4.5", &end);
+  printf("%g [%s]\n", d, end);
+  d = frexp(8.0, &i);
+  printf("%g %d ", d, i);
+  d = modf(3.25, &other);
+  printf("%g %g ", d, other);
+  d = remquo(7.5, 2.0, &i);
+  printf("%g %d\n", d, i);
   printf("%.6f %.6f %.6f %.6f\n", sqrt(two), sin(two), pow(two, 0.5), exp(two));
   printf("%g %g %g %g %g\n", floor(minus), ceil(minus), fabs(minus), fmod(7.5, two), trunc(minus));
   printf("%g %g %g\n", fmin(two, minus), fmax(two, minus), fma(two, two, minus));
