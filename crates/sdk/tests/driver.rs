@@ -98,18 +98,25 @@ impl Shell {
 #[test]
 fn the_environment_has_the_tools_and_the_folder_of_the_sdk() {
     let shell = Shell::new();
-    let bin = shell.folder.path().join("cellworks/bin");
+    let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
+    let cache = shell.folder.path().join("cellworks");
     for name in ["ppu-gcc", "spu-gcc", "ppu32-embedspu", "ppuxlc", "spu-ar"] {
-        let path = shell.prints(&format!("command -v {name}"));
-        assert_eq!(Path::new(path.trim_end()), bin.join(name));
+        let path = shell.prints(&format!(
+            "test $(command -v {name}) -ef {sdk} && command -v {name}"
+        ));
+        assert!(Path::new(&path).starts_with(&cache), "{path}");
     }
     shell.prints("test -f $CELL_TOP/buildutils/make.footer && test -f $CELL_TOP/make.footer");
     // The compilers of this computer stay, unless the PPU is to be this computer.
-    let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
-    assert!(!bin.with_file_name("native").exists());
+    shell.prints(&format!("! test $(command -v ar) -ef {sdk}"));
     shell.prints(&format!(
         "eval \"$({sdk} cc --env --native)\"; test $(command -v gcc) -ef {sdk}"
     ));
+    // Another version of the executable has a folder of its own.
+    let other = shell.path("cellworks-sdk");
+    fs::copy(sdk, &other).unwrap();
+    let top = |sdk: &str| shell.prints(&format!("eval \"$({sdk} cc --env)\"; echo $CELL_TOP"));
+    assert_ne!(top(sdk), top(&other.display().to_string()));
 }
 
 #[test]
