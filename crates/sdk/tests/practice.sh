@@ -212,9 +212,12 @@ for set in basic run mfc event c99; do
     programs=$(make -n check 2>/dev/null | grep -o 'for p in [^;]*' | sed 's/for p in //')
     for program in $programs; do
         if [ -f "$program" ]; then
-            try "$set/$program" cellworks exec --dir . "./$program"
+            case $program in
+            *.sh) try "$set/$program" "./$program" ;;
+            *) try "$set/$program" cellworks exec --dir . "./$program" ;;
+            esac
         else
-            missing=$(make "$program" 2>&1 | grep -m 1 -E 'error' | cut -c 1-160)
+            missing=$(make "$program" 2>&1 | grep -m 1 -E 'error: |uses' | cut -c 1-160)
             echo "  $set/$program: $missing"
         fi
     done
