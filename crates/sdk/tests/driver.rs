@@ -405,6 +405,10 @@ fn one_line_makes_a_program() {
             .starts_with(b"\0asm")
     );
 
+    shell.write("keep/bin/kernel.elf", "mine");
+    let message = shell.fails("cc -o keep/open open.c hello_spu.c");
+    assert!(message.contains("is not replaced"), "{message}");
+
     let two = PPU
         .replace("NAME", "hello_spu")
         .replace("MESSAGE", "other ? \"done\" : \"\"");

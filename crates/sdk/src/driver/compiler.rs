@@ -80,9 +80,14 @@ pub(crate) fn code(name: &str, end: Result<(), Failed>) -> u8 {
     }
 }
 
-fn print(text: &str) -> Result<(), Failed> {
-    let written = io::stdout().write_all(text.as_bytes());
-    written.map_err(|error| Failed::Because(format!("standard output: {error}")))
+/// Prints a text. If nobody reads it any more, that is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failed> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(because(&format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn version(tools: &dyn Tools, name: &str) -> String {
