@@ -37,7 +37,7 @@ pub enum RewriteError {
     /// A function uses an instruction of the PowerPC that WebAssembly does not have.
     #[error(
         "function `{function}` uses `{intrinsic}`, an instruction of the PowerPC that cannot be \
-         translated; whole vectors are compared with spu_cmpeq or spu_cmpgt, not with == or >"
+         translated; whole vectors are compared by vec_cmpgt, spu_cmpgt and the like, not by > or =="
     )]
     Intrinsic {
         /// The function.

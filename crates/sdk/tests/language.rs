@@ -153,6 +153,10 @@ fn what_webassembly_does_not_have_is_refused_with_a_sentence() {
             "@/refused.c: function `ticks` has inline assembler (\"mftb $0\")",
         ),
         (
+            "int main(void) { vector int a = {1}, b = {2}; return (int)(a > b); }\n",
+            "@/refused.c: function `main` uses `llvm.ppc.altivec.vcmpgtsw.p`",
+        ),
+        (
             "#include <setjmp.h>\nint main(void) { jmp_buf b; return setjmp(b); }\n",
             "refused.o calls `setjmp`, which WebAssembly does not have",
         ),

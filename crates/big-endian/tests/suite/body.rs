@@ -354,7 +354,7 @@ fn instructions_of_the_powerpc_are_refused_by_name() {
     assert_eq!(
         refusal(&["%1 = call i32 @llvm.ppc.altivec.vcmpgtsw.p(i32 2, <4 x i32> %a, <4 x i32> %b)"]),
         "function `f` uses `llvm.ppc.altivec.vcmpgtsw.p`, an instruction of the PowerPC that cannot \
-         be translated; whole vectors are compared with spu_cmpeq or spu_cmpgt, not with == or >"
+         be translated; whole vectors are compared by vec_cmpgt, spu_cmpgt and the like, not by > or =="
     );
 }
 

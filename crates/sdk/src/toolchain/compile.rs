@@ -82,6 +82,7 @@ const OLD_C: &[&str] = &[
     "-Wno-error=incompatible-pointer-types",
     "-Wno-error=incompatible-function-pointer-types",
     "-Wno-error=return-mismatch",
+    "-Wno-deprecated-altivec-src-compat",
     // Ours is the way in which the next argument is read, and that atomic operations are not locked.
     "-Wno-unsequenced",
     "-Wno-atomic-alignment",
