@@ -29,7 +29,9 @@ fn translated(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
         .filter_map(|kind| line.find(kind).map(|at| (at, kind)))
         .min()?;
     let mut rest = Rest(&line[at + kind.len()..]);
-    let head = &line[..at];
+    // Variables that several files of old C define without a value are one. WebAssembly does not have
+    // `common`, and `weak` has the same end, because all of these variables are 0.
+    let head = &line[..at].replacen(" = common", " = weak", 1);
     if head.contains(" external") || head.contains(" extern_weak") {
         return Some(line.to_owned());
     }

@@ -31,19 +31,23 @@ impl Shell {
     /// says that the test is skipped.
     #[track_caller]
     fn that_compiles() -> Option<Self> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let is_there =
-            |program: &str| env::split_paths(&path).any(|folder| folder.join(program).is_file());
-        let versions = || ["", "-19", "-20", "-21", "-22"].into_iter();
-        let has = |name: &str| versions().any(|version| is_there(&format!("{name}{version}")));
-        if !has("clang") || !has("wasm-ld") || !is_there("make") {
-            skipped("clang, wasm-ld or make is not installed");
-            return None;
-        }
         let mut shell = Self::new();
         let named = |name| env::var_os(name).map(PathBuf::from);
         let home = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
         shell.cache = home.unwrap_or(shell.cache);
+        shell.write("probe.c", "int main(void) { return 0; }\n");
+        let output = shell.run("ppu-gcc probe.c -o probe && make --version");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let missing = [
+            "is not on the PATH",
+            "could not be fetched",
+            "make: not found",
+        ];
+        if missing.iter().any(|text| said.contains(text)) {
+            skipped(said.trim());
+            return None;
+        }
+        assert!(output.status.success(), "{said}");
         Some(shell)
     }
 
@@ -94,18 +98,25 @@ impl Shell {
 #[test]
 fn the_environment_has_the_tools_and_the_folder_of_the_sdk() {
     let shell = Shell::new();
-    let bin = shell.folder.path().join("cellworks/bin");
+    let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
+    let cache = shell.folder.path().join("cellworks");
     for name in ["ppu-gcc", "spu-gcc", "ppu32-embedspu", "ppuxlc", "spu-ar"] {
-        let path = shell.prints(&format!("command -v {name}"));
-        assert_eq!(Path::new(path.trim_end()), bin.join(name));
+        let path = shell.prints(&format!(
+            "test $(command -v {name}) -ef {sdk} && command -v {name}"
+        ));
+        assert!(Path::new(&path).starts_with(&cache), "{path}");
     }
     shell.prints("test -f $CELL_TOP/buildutils/make.footer && test -f $CELL_TOP/make.footer");
     // The compilers of this computer stay, unless the PPU is to be this computer.
-    let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
-    assert!(!bin.with_file_name("native").exists());
+    shell.prints(&format!("! test $(command -v ar) -ef {sdk}"));
     shell.prints(&format!(
         "eval \"$({sdk} cc --env --native)\"; test $(command -v gcc) -ef {sdk}"
     ));
+    // Another version of the executable has a folder of its own.
+    let other = shell.path("cellworks-sdk");
+    fs::copy(sdk, &other).unwrap();
+    let top = |sdk: &str| shell.prints(&format!("eval \"$({sdk} cc --env)\"; echo $CELL_TOP"));
+    assert_ne!(top(sdk), top(&other.display().to_string()));
 }
 
 #[test]
@@ -342,6 +353,16 @@ fn makefiles_with_the_footer_of_the_sdk_work() {
                      CFLAGS = -I$(SDKINC)\n\
                      IMPORTS := ../spu/lib_kernel.a -lspe2 -lpthread  ../more/lib_more.a\n";
     shell.write("ppu/Makefile", format!("{variables}{FOOTER}"));
+    // What a clone has from another compiler is newer than its sources.
+    for left in [
+        "ppu/main.o",
+        "ppu/hello",
+        "spu/kernel.o",
+        "spu/lib_kernel.a",
+        "spu/kernel-spu",
+    ] {
+        shell.write(left, "\x7fELF");
+    }
     let output = shell.run("make -s");
     assert!(
         output.status.success(),
@@ -383,6 +404,10 @@ fn one_line_makes_a_program() {
             .unwrap()
             .starts_with(b"\0asm")
     );
+
+    shell.write("keep/bin/kernel.elf", "mine");
+    let message = shell.fails("cc -o keep/open open.c hello_spu.c");
+    assert!(message.contains("is not replaced"), "{message}");
 
     let two = PPU
         .replace("NAME", "hello_spu")
@@ -471,4 +496,56 @@ fn functions_without_declarations_are_called_as_on_a_cell() {
     );
     shell.prints("ppu-gcc -w -c old.c other.c && ppu-ar rcs libother.a other.o && ppu-gcc old.o -L. -lother -o old");
     assert_eq!(exec(&shell, "./old"), "1 5 7 3\n");
+}
+
+#[test]
+fn classes_of_cpp_need_no_library() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write(
+        "main.cpp",
+        "#include <cstdio>\n#include <cmath>\n#include <cerrno>\n#include <new>\n\
+         struct Shape {\n\
+             Shape() { puts(\"made\"); }\n\
+             virtual ~Shape() {}\n\
+             virtual int area() = 0;\n\
+         };\n\
+         struct Square : public Shape { int area() { return 4; } };\n\
+         static Square first;\n\
+         template <class T> T twice(T x) { return x + x; }\n\
+         int main()\n\
+         {\n\
+             Shape *shape = new Square;\n\
+             int *numbers = new int[2];\n\
+             numbers[1] = shape->area();\n\
+             printf(\"%d %d\\n\", twice(numbers[1]), twice(first.area()));\n\
+             new (numbers) Square;\n\
+             std::printf(\"%.3f\\n\", std::sqrt(2.0f));\n\
+             delete[] numbers;\n\
+             delete shape;\n\
+             return 0;\n\
+         }\n",
+    );
+    shell.prints("ppu-g++ -O2 main.cpp -o main");
+    assert_eq!(exec(&shell, "./main"), "made\nmade\n8 8\nmade\n1.414\n");
+}
+
+#[test]
+fn a_variable_in_a_header_is_one_variable() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("shared.h", "int numbers[4];\ndouble total;\n");
+    shell.write(
+        "main.c",
+        "#include <stdio.h>\n#include \"shared.h\"\nvoid add(void);\n\
+         int main(void) { numbers[3] = 4; add(); printf(\"%g\\n\", total); return 0; }\n",
+    );
+    shell.write(
+        "add.c",
+        "#include \"shared.h\"\nvoid add(void) { total = numbers[3] + 0.5; }\n",
+    );
+    shell.prints("ppu-gcc main.c add.c -o main");
+    assert_eq!(exec(&shell, "./main"), "4.5\n");
 }

@@ -76,6 +76,18 @@ fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
 }
 
 #[test]
+fn products_that_overflow_are_seen() {
+    for level in ["-O2", "-O0"] {
+        prints_the_same_on_both_sides("overflow.c", &[level]);
+    }
+}
+
+#[test]
+fn what_linux_has_and_wasi_has_not() {
+    prints_the_same_on_both_sides("posix.c", &[]);
+}
+
+#[test]
 fn bytes_lie_where_they_lie_on_a_cell() {
     for level in ["-O2", "-O0"] {
         prints_the_same_on_both_sides("bytes.c", &[level]);

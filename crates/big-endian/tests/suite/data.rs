@@ -22,6 +22,10 @@ fn the_bytes_of_initial_values_are_turned_round() {
         ),
         ("@a = global i24 1", "@a = global i24 65536"),
         (
+            "@a = common dso_local global [2 x i32] zeroinitializer, align 4",
+            "@a = weak dso_local global [2 x i32] zeroinitializer, align 4",
+        ),
+        (
             "@a = dso_local constant i64 -9223372036854775808",
             "@a = dso_local constant i64 128",
         ),

@@ -80,9 +80,14 @@ pub(crate) fn code(name: &str, end: Result<(), Failed>) -> u8 {
     }
 }
 
-fn print(text: &str) -> Result<(), Failed> {
-    let written = io::stdout().write_all(text.as_bytes());
-    written.map_err(|error| Failed::Because(format!("standard output: {error}")))
+/// Prints a text. If nobody reads it any more, that is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failed> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(because(&format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn version(tools: &dyn Tools, name: &str) -> String {
@@ -182,15 +187,26 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
 /// Adds the standard of the language, if no flag says it: C99 and C++98 with the extensions of GNU.
 /// The SDK's gcc took C89 and let programs use much of C99, and its `inline` was that of GNU's C89.
 fn add_standard(flags: &mut Vec<String>, language: Option<&str>) {
-    let is_given = flags
+    let given = flags
         .iter()
-        .any(|flag| flag.starts_with("-std=") || flag == "-ansi");
-    let standard: &[&str] = match language.is_some_and(|one| one.starts_with("c++")) {
-        _ if is_given => &[],
-        true => &["-std=gnu++98"],
-        false => &["-std=gnu99", "-fgnu89-inline"],
-    };
-    flags.extend(standard.iter().map(|flag| (*flag).to_owned()));
+        .rev()
+        .find(|flag| flag.starts_with("-std=") || *flag == "-ansi");
+    let is_given = given.is_some();
+    let is_old =
+        given.is_none_or(|flag| ["98", "03", "ansi"].iter().any(|old| flag.ends_with(old)));
+    let mut add = |flag: &str| flags.push(flag.to_owned());
+    if language.is_some_and(|one| one.starts_with("c++")) {
+        if !is_given {
+            add("-std=gnu++98");
+        }
+        if is_old {
+            // The headers of the C library use the word of newer C++.
+            add("-Dthread_local=_Thread_local");
+        }
+    } else if !is_given {
+        add("-std=gnu99");
+        add("-fgnu89-inline");
+    }
 }
 
 /// Links objects to an executable file.
@@ -292,6 +308,9 @@ fn object(side: Side, path: &str) -> Result<PathBuf, Failed> {
     match first.as_slice() {
         [0x7f, b'E', b'L', b'F', ..] => Err(because(&format!(
             "{path}: this object is of another compiler; remove it, such as by `make clean`, and compile it again"
+        ))),
+        b"!<arch>\n" if !is_archive_of_wasm(Path::new(path)) => Err(because(&format!(
+            "{path}: this archive is of another compiler; remove it, and make it again"
         ))),
         [0, b'a', b's', b'm', ..] | b"!<arch>\n" => Ok(PathBuf::from(path)),
         first if FIRST_LINE.starts_with(first) && !first.is_empty() => Err(because(&format!(
@@ -429,6 +448,10 @@ mod tests {
         (code, tools.0.into_inner(), folder)
     }
 
+    /// An archive with an object of another compiler.
+    const FOREIGN: &[u8] =
+        b"!<arch>\nx.o/            0           0     0     100644  4         `\n\x7fELF";
+
     const OBJECT: &[u8] = b"\0asm\x01\0\0\0";
 
     #[test]
@@ -477,19 +500,20 @@ mod tests {
     #[test]
     fn cpp_gets_the_language_and_its_old_standard() {
         let (_, calls, _folder) = called(Side::Spu, &[("a.cpp", b"")], "-E @a.cpp");
-        assert_eq!(calls, ["SPU preprocess a.cpp -x c++ -std=gnu++98"]);
+        assert_eq!(
+            calls,
+            ["SPU preprocess a.cpp -x c++ -std=gnu++98 -Dthread_local=_Thread_local"]
+        );
     }
 
     #[test]
     fn a_library_in_a_folder_comes_before_ours() {
         let archive = b"!<arch>\n";
-        let foreign: &[u8] =
-            b"!<arch>\nx.o/            0           0     0     100644  4         `\n\x7fELF";
         let files: &[(&str, &[u8])] = &[
             ("a.o", OBJECT),
             ("libmine.a", archive),
             ("libm.a", archive),
-            ("libnative.a", foreign),
+            ("libnative.a", FOREIGN),
         ];
         let (_, calls, _folder) = called(
             Side::Ppu,
@@ -525,6 +549,7 @@ mod tests {
     fn inputs_that_cannot_be_linked_are_errors() {
         let files: &[(&str, &[u8])] = &[
             ("elf.o", b"\x7fELF"),
+            ("elf.a", FOREIGN),
             ("text", b"hello"),
             ("program", FIRST_LINE),
             ("empty.o", b""),
@@ -533,6 +558,7 @@ mod tests {
         ];
         for line in [
             "@elf.o",
+            "@elf.a",
             "@text",
             "@program",
             "@empty.o",

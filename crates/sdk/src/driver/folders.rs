@@ -1,10 +1,12 @@
 //! The folders in which Makefiles find the compilers and the files of the SDK.
 //!
-//! They are in the user's cache: `bin` has links to this executable, one for each name of a tool, and
-//! `sdk` has the files that Makefiles include from `$(CELL_TOP)`.
+//! They are in the user's cache, in a folder for each executable, so that several versions of
+//! Cellworks do not disturb each other: `bin` has links to this executable, one for each name of a
+//! tool, and `sdk` has the files that Makefiles include from `$(CELL_TOP)`.
 
 use std::env;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -35,6 +37,9 @@ pub fn cache() -> Result<PathBuf, String> {
 pub(crate) fn environment(native: bool) -> Result<String, String> {
     let cache = cache()?;
     let own = env::current_exe().map_err(|error| format!("the own executable: {error}"))?;
+    let mut hasher = DefaultHasher::new();
+    (&own, FOOTER, HEADER, ENV).hash(&mut hasher);
+    let cache = cache.join(format!("env-{:016x}", hasher.finish()));
     make(&cache, &own, native).map_err(|error| format!("{}: {error}", cache.display()))?;
     let folder = |name: &str| quoted(&cache.join(name).display().to_string());
     let bin = match native {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::compiler::{code, compile_and_link};
+use super::compiler::{code, compile_and_link, print};
 use super::embed::{embed, symbol_of};
 use super::flags::{Asked, Input, Job, Mode, parse};
 use super::folders;
@@ -100,25 +100,17 @@ fn program(text: &str) -> Result<Program, String> {
 fn build(tools: &dyn Tools, arguments: &[String]) -> Result<(), Failed> {
     let own = Own::of(arguments).map_err(Failed::Because)?;
     if own.help {
-        print!("{HELP}");
-        return Ok(());
+        return print(HELP);
     }
     if own.env {
-        print!(
-            "{}",
-            folders::environment(own.native).map_err(Failed::Because)?
-        );
-        return Ok(());
+        return print(&folders::environment(own.native).map_err(Failed::Because)?);
     }
     let job = match parse(Side::Ppu, false, &own.rest).map_err(Failed::Because)? {
         Asked::Job(job) => job,
-        Asked::Text(text) => {
-            println!("{text}");
-            return Ok(());
-        }
+        Asked::Text(text) => return print(&format!("{text}\n")),
         Asked::Version => {
-            println!("{NAME} {} ({})", env!("CARGO_PKG_VERSION"), tools.version());
-            return Ok(());
+            let (own, tools) = (env!("CARGO_PKG_VERSION"), tools.version());
+            return print(&format!("{NAME} {own} ({tools})\n"));
         }
     };
     if job.mode != Mode::Link {
@@ -187,9 +179,17 @@ fn build_program(tools: &dyn Tools, job: Job, given: Vec<Program>) -> Result<(),
     compile_and_link(tools, Side::Ppu, &job)
 }
 
-/// Returns the path of a file beside the output, and makes its folder.
+/// Returns the path of an SPU program beside the output, and makes its folder. The name is from a
+/// source, so only an older program is replaced.
 fn beside(output: &str, file: &Path) -> Result<PathBuf, Failed> {
     let path = Path::new(output).with_file_name("").join(file);
+    let is_program = |bytes: Vec<u8>| bytes.starts_with(b"\0asm") || bytes.starts_with(b"\x7fELF");
+    if path.exists() && !fs::read(&path).is_ok_and(is_program) {
+        return Err(because(&format!(
+            "{}: spe_image_open names this file, which is no SPU program and is not replaced",
+            path.display()
+        )));
+    }
     let folder = path.parent().unwrap_or(Path::new(""));
     if !folder.as_os_str().is_empty() {
         fs::create_dir_all(folder)

@@ -163,7 +163,7 @@ fn match_up(
             }
             match free.first() {
                 None => Ok(programs),
-                Some(path) => Err(unclear(format!("no program of the PPU has a name like {path}"))),
+                Some(path) => Err(unclear(format!("no program of the PPU has a name like {path}; leave it out if none needs it"))),
             }
         }
     }

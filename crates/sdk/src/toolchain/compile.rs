@@ -30,6 +30,11 @@ const FRONT_END: &[&str] = &[
     "-D__wasm__=1",
     "-D__wasm32__=1",
     "-D__wasi__=1",
+    // `lib/common/posix.c` has what these headers declare.
+    "-D_WASI_EMULATED_GETPID",
+    "-D_WASI_EMULATED_MMAN",
+    "-D_WASI_EMULATED_PROCESS_CLOCKS",
+    "-D_WASI_EMULATED_SIGNAL",
     "-U__VSX__",
     "-U__CRYPTO__",
     "-U__HTM__",
@@ -67,6 +72,7 @@ const SPU: &[&str] = &[
 
 /// What the SDK's gcc took, or only warned of.
 const OLD_C: &[&str] = &[
+    "-fcommon",
     "-Wno-unknown-warning-option",
     "-Wno-implicit-int",
     "-Wno-deprecated-non-prototype",

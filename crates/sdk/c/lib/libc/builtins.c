@@ -15,6 +15,41 @@ void __multi3(u64 *result, u64 a_low, u64 a_high, u64 b_low, u64 b_high) {
   result[1] = __builtin_bswap64(high);
 }
 
+/* The product of two numbers of 64 bits, the lower half first. */
+static void product(u64 *result, u64 a, u64 b) {
+  u64 low = (a & 0xffffffff) * (b & 0xffffffff);
+  u64 middle = (a >> 32) * (b & 0xffffffff) + (low >> 32);
+  u64 other = (a & 0xffffffff) * (b >> 32) + (middle & 0xffffffff);
+  result[0] = other << 32 | (low & 0xffffffff);
+  result[1] = (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+}
+
+/* A product of signed numbers of 128 bits, and whether it does not fit: what checks a product of a signed
+ * and an unsigned number of 64 bits calls it. */
+void __muloti4(u64 *result, u64 a_low, u64 a_high, u64 b_low, u64 b_high, int *overflow) {
+  int negative = (long long)(a_high ^ b_high) < 0;
+  u64 low[2], cross[2];
+  if ((long long)a_high < 0) {
+    a_low = -a_low;
+    a_high = ~a_high + (a_low == 0);
+  }
+  if ((long long)b_high < 0) {
+    b_low = -b_low;
+    b_high = ~b_high + (b_low == 0);
+  }
+  product(low, a_low, b_low);
+  product(cross, a_high ? a_high : b_high, a_high ? b_low : a_low);
+  low[1] += cross[0];
+  *overflow = (a_high && b_high) || cross[1] || low[1] < cross[0] ||
+              (low[1] >> 63 && !(negative && low[1] << 1 == 0 && low[0] == 0));
+  if (negative) {
+    low[0] = -low[0];
+    low[1] = ~low[1] + (low[0] == 0);
+  }
+  result[0] = __builtin_bswap64(low[0]);
+  result[1] = __builtin_bswap64(low[1]);
+}
+
 /* Products and quotients of complex numbers. */
 #define COMPLEX(type, product, quotient)                                                   \
   type _Complex product(type a, type b, type c, type d) {                                  \

@@ -1,0 +1,23 @@
+/* <unistd.h> of the C library, with what WASI leaves out and `lib/common/posix.c` has. */
+#ifndef __CELLWORKS_UNISTD_H__
+#define __CELLWORKS_UNISTD_H__
+
+#include_next <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+pid_t getppid(void);
+uid_t getuid(void);
+uid_t geteuid(void);
+gid_t getgid(void);
+gid_t getegid(void);
+int getpagesize(void);
+int gethostname(char *, size_t);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

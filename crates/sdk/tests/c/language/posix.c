@@ -1,0 +1,49 @@
+/* What Linux has and WASI has not. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/times.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int got;
+
+static void on_signal(int number) { got = number; }
+
+int main(void)
+{
+    clock_t start = clock();
+    struct timespec millisecond = {0, 1000000};
+    struct rusage usage;
+    struct tms used;
+    char name[8];
+    int *memory;
+
+    usleep(2000);
+    nanosleep(&millisecond, NULL);
+    sleep(0);
+    printf("slept %d\n", clock() - start >= 3 * (CLOCKS_PER_SEC / 1000));
+    getrusage(RUSAGE_SELF, &usage);
+    printf("used %d %d\n", usage.ru_utime.tv_usec > 0, times(&used) == used.tms_utime);
+
+    signal(SIGUSR1, on_signal);
+    printf("signal %d", raise(SIGUSR1));
+    printf(" %d %d\n", got == SIGUSR1, signal(SIGUSR1, SIG_IGN) == on_signal);
+    printf("ignored %d %d\n", kill(getpid(), SIGUSR1), signal(-1, SIG_DFL) == SIG_ERR);
+
+    memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory[5] = 1;
+    printf("memory %d %d\n", memory[4] + memory[5], (unsigned)memory % 4096);
+    printf("unmapped %d\n", munmap(memory, 8192));
+    printf("no file %d\n", mmap(NULL, 16, PROT_READ, MAP_PRIVATE, 99, 0) == MAP_FAILED);
+
+    gethostname(name, sizeof name);
+    printf("%s %d %d %d\n", name, getpid(), getpagesize(), getuid() == geteuid());
+    printf("system %d %d %d\n", system(NULL), system("true"), errno == ENOSYS);
+    printf("exited %d %d\n", WIFEXITED(0x300), WEXITSTATUS(0x300));
+    return 0;
+}
