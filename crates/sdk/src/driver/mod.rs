@@ -9,6 +9,7 @@
 //!
 //! One executable has all of these names, and the name by which it is called says what it is.
 
+pub(crate) mod adapters;
 pub(crate) mod ar;
 mod compiler;
 mod embed;
@@ -18,6 +19,7 @@ mod names;
 mod one_line;
 mod sources;
 pub(crate) mod tools;
+mod wasm;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

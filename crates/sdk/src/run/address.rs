@@ -130,4 +130,4 @@ impl Addresses {
 }
 
 /// The high bits of addresses that no machine has.
-const NOWHERE: u64 = 0x4000_0000_0000_0000;
+const NOWHERE: u64 = 1 << 61;

@@ -89,7 +89,7 @@ impl Program {
     /// Compiles the program in `file`, which must be one for `side`.
     pub(crate) fn new(engine: &Engine, file: &[u8], side: Side) -> Result<Self, ProgramError> {
         let module = without_first_line(file);
-        if !module.starts_with(MAGIC) {
+        if !module.starts_with(MAGIC) || module.len() < 8 {
             return Err(ProgramError::NoModule);
         }
         let wanted = |side: Side| format!("1 {} big-endian", side.name());

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use wasmparser::{ExternalKind, Operator, Parser, Payload};
 
+use crate::driver::adapters;
 use crate::driver::tools::{Failed, Side, because};
 
 use super::compile::cannot_run;
@@ -89,14 +90,17 @@ fn run(
     let ended = command.args(inputs).arg("-o").arg(output).output();
     let ended = ended.map_err(|error| cannot_run(linker, &error))?;
     let said = String::from_utf8_lossy(&ended.stderr);
+    let failed = |error| because(&format!("{}: {error}", output.display()));
+    let folder = output.parent().unwrap_or(Path::new(""));
+    if let Some(adapted) = adapters::adapted(&said, inputs, folder).map_err(failed)? {
+        return run(linker, side, stack, &adapted, output);
+    }
     let sentences = sentences(side, &said);
     if !sentences.is_empty() {
         eprintln!("{}", sentences.join("\n"));
     }
     match ended.status.success() {
-        true => {
-            fs::read(output).map_err(|error| because(&format!("{}: {error}", output.display())))
-        }
+        true => fs::read(output).map_err(failed),
         false => Err(Failed::Said),
     }
 }
