@@ -23,12 +23,13 @@ impl Bench {
     #[track_caller]
     fn of(sources: &str) -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
-        let is_there = |program: String| {
-            env::split_paths(&path).any(|folder| folder.join(&program).is_file())
-        };
+        let is_there =
+            |program: String| env::split_paths(&path).any(|folder| folder.join(&program).is_file());
         let has = |name: &str| {
             let versions = ["", "-19", "-20", "-21", "-22"];
-            versions.iter().any(|version| is_there(format!("{name}{version}")))
+            versions
+                .iter()
+                .any(|version| is_there(format!("{name}{version}")))
         };
         if !has("clang") || !has("wasm-ld") {
             skipped("clang or wasm-ld is not installed");
@@ -71,7 +72,11 @@ impl Bench {
     }
 
     fn exec(&self, arguments: &[&str]) -> Output {
-        self.command(SDK).arg("exec").args(arguments).output().unwrap()
+        self.command(SDK)
+            .arg("exec")
+            .args(arguments)
+            .output()
+            .unwrap()
     }
 
     /// Runs a program on all machines, and compares what it prints and its exit code.
@@ -81,8 +86,16 @@ impl Bench {
             let output = self.exec(&[&["--machine", machine], arguments].concat());
             let said = String::from_utf8_lossy(&output.stderr);
             let printed = String::from_utf8_lossy(&output.stdout);
-            assert_eq!((&*printed, &*said), (expected, ""), "{arguments:?} on {machine}");
-            assert_eq!(output.status.code(), Some(code), "{arguments:?} on {machine}");
+            assert_eq!(
+                (&*printed, &*said),
+                (expected, ""),
+                "{arguments:?} on {machine}"
+            );
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{arguments:?} on {machine}"
+            );
         }
     }
 
@@ -92,7 +105,11 @@ impl Bench {
         MACHINES.map(|machine| {
             let output = self.exec(&[&["--machine", machine], arguments].concat());
             let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(1), "{arguments:?} on {machine}: {said}");
+            assert_eq!(
+                output.status.code(),
+                Some(1),
+                "{arguments:?} on {machine}: {said}"
+            );
             said
         })
     }
@@ -105,10 +122,16 @@ impl Bench {
 /// Builds and runs one of the programs in `tests/c`.
 #[track_caller]
 fn runs(name: &str, arguments: &[&str], code: i32) {
-    let Some(bench) = Bench::of("tests/c") else { return };
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
     bench.build(name);
     let expected = bench.expected(&format!("{name}.txt"));
-    bench.prints(&[&[&*format!("./{name}")], arguments].concat(), &expected, code);
+    bench.prints(
+        &[&[&*format!("./{name}")], arguments].concat(),
+        &expected,
+        code,
+    );
 }
 
 #[test]
@@ -118,7 +141,9 @@ fn both_sides_print_and_take_arguments_and_exit() {
 
 #[test]
 fn threads_of_the_ppu_wait_for_each_other() {
-    let Some(bench) = Bench::of("tests/c") else { return };
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
     bench.sh("ppu-gcc -O2 -o threads threads.c -lpthread");
     bench.prints(&["./threads"], &bench.expected("threads.txt"), 0);
 }
@@ -138,7 +163,9 @@ const EXAMPLES: &str = "../../examples/cell-c";
 
 #[track_caller]
 fn example(name: &str) {
-    let Some(bench) = Bench::of(&format!("{EXAMPLES}/{name}")) else { return };
+    let Some(bench) = Bench::of(&format!("{EXAMPLES}/{name}")) else {
+        return;
+    };
     bench.sh("make -s");
     let program = format!("./{name}");
     bench.prints(&[&program], &bench.expected("expected.txt"), 0);
@@ -179,7 +206,9 @@ fn the_example_lock_runs() {
 
 #[test]
 fn errors_of_spu_programs_name_the_line_of_c() {
-    let Some(bench) = Bench::of("tests/c/errors") else { return };
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
     bench.sh("ppu-gcc -o run run.c -lspe2");
     let source = bench.expected("spu.c");
     // What is wrong, and a part of the message.
@@ -187,29 +216,54 @@ fn errors_of_spu_programs_name_the_line_of_c() {
         (1, "get with tag 40: a tag is 0 to 31"),
         (2, "get of 24 bytes: a transfer moves"),
         (3, "for this size the address is a multiple of 16"),
-        (4, "get of 16 bytes at effective address 0x0: this memory is not mapped"),
-        (5, "get of 16 bytes at effective address 0x20000000: this memory is not mapped"),
-        (6, "it would end at 0x40010, past the 262144 bytes of this local store"),
+        (
+            4,
+            "get of 16 bytes at effective address 0x0: this memory is not mapped",
+        ),
+        (
+            5,
+            "get of 16 bytes at effective address 0x20000000: this memory is not mapped",
+        ),
+        (
+            6,
+            "it would end at 0x40010, past the 262144 bytes of this local store",
+        ),
         (8, "it divided an integer by zero"),
-        (9, "it used the address 0x40000, and its memory ends at 0x40000"),
-        (10, "it called a function through a pointer that points to none"),
+        (
+            9,
+            "it used the address 0x40000, and its memory ends at 0x40000",
+        ),
+        (
+            10,
+            "it called a function through a pointer that points to none",
+        ),
         (11, "SPE 0 waits for a word in its inbound mailbox"),
         (12, "no update was asked for"),
         (14, "it ended itself: by abort()"),
         (15, "channel 28 cannot be read"),
-        (16, "element 1 (16 bytes) of a getl at effective address 0x30000000"),
+        (
+            16,
+            "element 1 (16 bytes) of a getl at effective address 0x30000000",
+        ),
         (17, "SPE 0 waits for the PPE to empty its outbound mailbox"),
         (18, "SPE 0 waits for a signal in its signal register 1"),
-        (19, "it reads the status of an atomic command (channel 27), and there is none"),
+        (
+            19,
+            "it reads the status of an atomic command (channel 27), and there is none",
+        ),
     ];
     for (wrong, part) in cases {
         bench.sh(&format!("spu-gcc -O2 -DWRONG={wrong} -o spu{wrong} spu.c"));
         // The line where it happens: of a list, that of the wait.
-        let case = source.lines().position(|line| line.contains(&format!("case {wrong}:")));
+        let case = source
+            .lines()
+            .position(|line| line.contains(&format!("case {wrong}:")));
         let lines = case.unwrap() + 1..case.unwrap() + 9;
         for said in bench.fails(&["--dir", ".", "./run", &format!("spu{wrong}")]) {
             assert!(said.contains(part), "{wrong}: {said}");
-            let is_named = lines.clone().any(|line| said.contains(&format!("spu.c:{line}:")));
+            let is_named = lines
+                .clone()
+                .any(|line| said.contains(&format!("spu.c:{line}:")));
             assert!(is_named, "{wrong} in line {lines:?}: {said}");
         }
     }
@@ -217,7 +271,9 @@ fn errors_of_spu_programs_name_the_line_of_c() {
 
 #[test]
 fn a_stack_that_is_full_is_named() {
-    let Some(bench) = Bench::of("tests/c/errors") else { return };
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
     bench.sh("ppu-gcc -o run run.c -lspe2; spu-gcc -DWRONG=7 -o spu spu.c");
     for said in bench.fails(&["--dir", ".", "./run", "spu"]) {
         assert!(said.contains("in deep: its stack is full"), "{said}");
@@ -226,15 +282,25 @@ fn a_stack_that_is_full_is_named() {
 
 #[test]
 fn a_context_with_events_returns_its_faults() {
-    let Some(bench) = Bench::of("tests/c/errors") else { return };
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
     bench.sh("ppu-gcc -o run run.c -lspe2");
     for (wrong, expected) in [(2, "-1, reason 4, 0x8\n"), (5, "-1, reason 4, 0x40\n")] {
         bench.sh(&format!("spu-gcc -O2 -DWRONG={wrong} -o spu spu.c"));
         for machine in MACHINES {
-            let output = bench.exec(&["--machine", machine, "--dir", ".", "./run", "spu", "events"]);
-            assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{machine}");
+            let output =
+                bench.exec(&["--machine", machine, "--dir", ".", "./run", "spu", "events"]);
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                expected,
+                "{machine}"
+            );
             // Nothing is lost silently.
-            assert!(String::from_utf8_lossy(&output.stderr).contains("spu.c:"), "{output:?}");
+            assert!(
+                String::from_utf8_lossy(&output.stderr).contains("spu.c:"),
+                "{output:?}"
+            );
         }
     }
     bench.sh("spu-gcc -O2 -DWRONG=13 -o spu spu.c");
@@ -243,53 +309,96 @@ fn a_context_with_events_returns_its_faults() {
 
 #[test]
 fn a_missing_or_wrong_spu_program_is_named() {
-    let Some(bench) = Bench::of("tests/c/errors") else { return };
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
     bench.sh("ppu-gcc -o run run.c -lspe2; spu-gcc -DWRONG=0 -o spu spu.c");
     let cases = [
-        (vec!["./run", "spu"], "a program sees the folders that it is given, for instance by --dir ."),
-        (vec!["--dir", ".", "./run", "missing"], "spe_image_open cannot open missing"),
-        (vec!["--dir", ".", "./run", "run.c"], "it is no program of `cellworks cc`"),
-        (vec!["--dir", ".", "./run", "run"], "it is a program for the PPU, and the SPU runs it"),
+        (
+            vec!["./run", "spu"],
+            "a program sees the folders that it is given, for instance by --dir .",
+        ),
+        (
+            vec!["--dir", ".", "./run", "missing"],
+            "spe_image_open cannot open missing",
+        ),
+        (
+            vec!["--dir", ".", "./run", "run.c"],
+            "it is no program of `cellworks cc`",
+        ),
+        (
+            vec!["--dir", ".", "./run", "run"],
+            "it is a program for the PPU, and the SPU runs it",
+        ),
     ];
     for (arguments, part) in cases {
         for machine in MACHINES {
             let output = bench.exec(&[&["--machine", machine][..], &arguments].concat());
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(said.contains(part), "{arguments:?}: {said}");
-            assert_eq!(String::from_utf8_lossy(&output.stdout), "the program was not loaded\n");
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                "the program was not loaded\n"
+            );
             assert_eq!(output.status.code(), Some(9));
         }
     }
     let output = bench.exec(&["spu"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "error: spu: it is a program for the SPU, and the PPU runs it\n");
+    assert_eq!(
+        said,
+        "error: spu: it is a program for the SPU, and the PPU runs it\n"
+    );
     assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
 fn a_file_that_was_cut_off_is_refused() {
-    let Some(bench) = Bench::of("tests/c") else { return };
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
     bench.sh("ppu-gcc -O2 -o threads threads.c -lpthread");
     let whole = fs::read(bench.path("threads")).unwrap();
-    for part in [0, 10, 40, whole.len() / 3, whole.len() / 2, whole.len() - 40] {
+    for part in [
+        0,
+        10,
+        40,
+        whole.len() / 3,
+        whole.len() / 2,
+        whole.len() - 40,
+    ] {
         fs::write(bench.path("part"), &whole[..part]).unwrap();
         let output = bench.exec(&["part"]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.starts_with("error: part: it is "), "{part} bytes: {said}");
+        assert!(
+            said.starts_with("error: part: it is "),
+            "{part} bytes: {said}"
+        );
         assert_eq!(output.status.code(), Some(2), "{part} bytes");
     }
 }
 
 #[test]
 fn simulated_time_is_the_same_each_time_and_can_be_looked_at() {
-    let Some(bench) = Bench::of(&format!("{EXAMPLES}/double-buffer")) else { return };
+    let Some(bench) = Bench::of(&format!("{EXAMPLES}/double-buffer")) else {
+        return;
+    };
     bench.sh("make -s");
     let run = |trace: &str| {
-        let arguments =
-            ["--machine", "ps3", "--counters", "--trace", trace, "./double-buffer"];
+        let arguments = [
+            "--machine",
+            "ps3",
+            "--counters",
+            "--trace",
+            trace,
+            "./double-buffer",
+        ];
         let output = bench.exec(&arguments);
         assert!(output.status.success(), "{output:?}");
-        (String::from_utf8(output.stderr).unwrap(), fs::read(bench.path(trace)).unwrap())
+        (
+            String::from_utf8(output.stderr).unwrap(),
+            fs::read(bench.path(trace)).unwrap(),
+        )
     };
     let (counters, trace) = run("one.pftrace");
     assert!(counters.contains("busiest: the PPE"), "{counters}");
