@@ -24,7 +24,8 @@ fn finds_nothing(side: &str, name: &str) {
         return skipped("clang or wasm-ld is not installed");
     }
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/intrinsics");
-    let source = sources.join(name).with_extension("c");
+    let end = if name == "headers" { "cpp" } else { "c" };
+    let source = sources.join(name).with_extension(end);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{side}-{name}"));
     let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
 
@@ -63,7 +64,7 @@ macro_rules! programs {
 }
 
 programs! {
-    ppu: altivec libsync processor simdmath;
-    spu: arithmetic bits cache compare control convert elements libsync names shifts simdmath
+    ppu: altivec headers libsync processor simdmath;
+    spu: arithmetic bits cache compare control convert elements headers libsync names shifts simdmath
          specific timer;
 }

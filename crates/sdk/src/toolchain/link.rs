@@ -10,6 +10,7 @@ use crate::driver::adapters;
 use crate::driver::tools::{Failed, Side, because};
 
 use super::compile::cannot_run;
+use super::shuffles::to_swizzles;
 
 /// The memory of a PPU program: what it does not touch costs nothing.
 const PPU_MEMORY: u32 = 256 << 20;
@@ -54,6 +55,7 @@ pub(crate) fn link(
     };
     let mut module = cellworks_big_endian::swap_pointers(&linked)
         .map_err(|error| because(&format!("{}: {error}", output.display())))?;
+    to_swizzles(&mut module).map_err(|error| because(&format!("{}: {error}", output.display())))?;
     module.extend(sign(side));
     fs::write(output, module).map_err(|error| because(&format!("{}: {error}", output.display())))
 }

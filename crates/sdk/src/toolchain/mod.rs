@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   C ─► clang (front end of the PowerPC) ─► IR ─► big-endian ─► IR ─► clang (wasm32) ─► object
-//!   objects, crt, the C library ─► wasm-ld ─► addresses in data turned round ─► module
+//!   objects, crt, the C library ─► wasm-ld ─► addresses in data turned round, shuffles of one
+//!                                         vector ─► module
 //! ```
 //!
 //! The C library is compiled in the same way, once for each user; see `library`.
@@ -12,6 +13,7 @@ mod compile;
 mod library;
 mod link;
 mod programs;
+mod shuffles;
 
 use std::path::{Path, PathBuf};
 

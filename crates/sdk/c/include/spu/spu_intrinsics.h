@@ -14,8 +14,6 @@
 
 typedef __vector signed char qword;
 
-#define SPU_INTRINSICS_H
-
 /* X(f, vector, scalar, vector for arithmetic, the unsigned one, type of its masks) for each type. */
 #define __CW_EACH_INT(X, f) \
   X(f, vec_uchar16, unsigned char, __cw_u8, __cw_u8, vec_uchar16) \
