@@ -1,7 +1,9 @@
 //! Addresses in the data of a linked module.
 
+use std::fmt;
+
 /// Why the addresses of a module cannot be turned round.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
     /// The bytes are no module of WebAssembly, or they end too early.
@@ -20,6 +22,12 @@ pub enum LinkError {
         /// The number of the kind in WebAssembly's conventions for linking.
         kind: u8,
     },
+}
+
+impl fmt::Debug for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
 }
 
 /// Turns round the addresses that the linker wrote into the data of a module.

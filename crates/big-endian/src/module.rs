@@ -1,6 +1,7 @@
 //! A whole module of IR, line by line.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use crate::data;
 use crate::emit::Output;
@@ -20,7 +21,7 @@ const IMPORTED: &[&str] = &["ppu.", "spu.", "wasi_snapshot_preview1."];
 const LIBC_IMPORTED: &str = "__imported_wasi_snapshot_preview1_";
 
 /// Why IR cannot be rewritten.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RewriteError {
     /// A line has a form that is not known, so its bytes might lie in the wrong order.
@@ -74,6 +75,12 @@ pub enum RewriteError {
         /// The variable.
         variable: String,
     },
+}
+
+impl fmt::Debug for RewriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
 }
 
 /// Rewrites the IR of a module for wasm32 with big-endian memory.

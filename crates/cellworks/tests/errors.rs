@@ -67,6 +67,8 @@ fn listed() -> impl Iterator<Item = &'static str> {
         cellworks::tasks::PoolError,
         cellworks::tasks::TaskError,
         cellworks::threads::Blocked,
+        cellworks_big_endian::LinkError,
+        cellworks_big_endian::RewriteError,
         cellworks_apps::ParameterError,
         cellworks_apps::ProgramError,
         cellworks_report::ReadError,
@@ -87,7 +89,7 @@ fn all_public_errors_may_be_sent_and_shared() {
                 .trim_start_matches("::");
             let mut names = path.trim_start_matches('_').split("::");
             let (of, name) = (names.next().unwrap(), names.last().unwrap());
-            format!("{of}: {name}")
+            format!("{}: {name}", of.replace('_', "-"))
         })
         .collect();
     let (mut found, mut by_hand) = (BTreeSet::new(), BTreeSet::new());

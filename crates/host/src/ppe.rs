@@ -15,7 +15,7 @@ use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, 
 use cellworks_machine::{
     AtomicError, AtomicOp, Cancelled, CellPpeCore, Cycles, LocalStore, Outside, PpeCore, Processor,
     Program, RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Timebase,
-    Topology, TryIssueError, Wait, Waiting, Wake,
+    Topology, TryIssueError, Wait, Waiting, Wake, barrier,
 };
 use cellworks_threads::Patience;
 
@@ -42,6 +42,9 @@ pub struct HostPpe {
     /// The proxy queues of the SPEs' MFCs, each made when its first command is issued.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
     with_proxy: RefCell<Vec<SpeId>>,
+    /// The SPEs that wake the PPE when their inbound mailbox has room, during a wait whose condition
+    /// has looked at a full one.
+    wanting_room: RefCell<Vec<SpeId>>,
     /// Whether the PPE waits. A condition for which the PPE waits must not call a waiting method.
     waiting: Cell<bool>,
     /// Measures how long the main program takes to end after a cancellation.
@@ -58,6 +61,7 @@ impl HostPpe {
             proxies: run.local_stores.iter().map(|_| OnceCell::new()).collect(),
             with_proxy: RefCell::default(),
             run,
+            wanting_room: RefCell::default(),
             waiting: Cell::new(false),
             patience: Patience::new(),
             workers: layout.workers.clone(),
@@ -168,7 +172,7 @@ impl HostPpe {
 }
 
 /// Marks the PPE as waiting until this value is dropped.
-struct Waits<'a>(&'a Cell<bool>);
+struct Waits<'a>(&'a HostPpe);
 
 impl<'a> Waits<'a> {
     fn begin(ppe: &'a HostPpe) -> Self {
@@ -176,13 +180,17 @@ impl<'a> Waits<'a> {
             !ppe.waiting.replace(true),
             "the PPE waits within the condition of another wait; conditions must not wait"
         );
-        Self(&ppe.waiting)
+        Self(ppe)
     }
 }
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        let Self(ppe) = self;
+        for spe in ppe.wanting_room.take() {
+            ppe.run.words(spe).withdraw_writer();
+        }
+        ppe.waiting.set(false);
     }
 }
 
@@ -335,9 +343,18 @@ impl CellPpeCore for HostPpe {
 
     fn mailbox_status(&self, spe: SpeId) -> MailboxStatus {
         let words = self.run.words(spe);
+        let mut inbound_room = words.in_room();
+        let mut wanting_room = self.wanting_room.borrow_mut();
+        if inbound_room == 0 && self.waiting.get() && !wanting_room.contains(&spe) {
+            // From now on the SPE wakes the PPE when it reads a word. It may have read one before.
+            words.announce_writer();
+            barrier::heavy();
+            wanting_room.push(spe);
+            inbound_room = words.in_room();
+        }
         MailboxStatus {
             outbound: words.has_out(Outbound::Plain).into(),
-            inbound_room: words.in_room(),
+            inbound_room,
             outbound_interrupt: words.has_out(Outbound::Interrupt).into(),
         }
     }

@@ -2,5 +2,5 @@
 
 pub mod driver;
 pub mod exec;
-pub mod run;
+mod run;
 mod toolchain;

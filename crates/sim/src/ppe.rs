@@ -440,7 +440,12 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let words = &world.spe(spe).words;
         match world.is_in_condition() {
-            true => self.owed.borrow_mut().push(Owed::Status(spe)),
+            true => {
+                self.owed.borrow_mut().push(Owed::Status(spe));
+                if words.inbound_room() == 0 {
+                    words.want_room(PPE);
+                }
+            }
             false => self.pay_for_status(spe),
         }
         MailboxStatus {

@@ -22,6 +22,7 @@ on_every_cell![
     the_ppe_looks_at_mailboxes_and_takes_no_word,
     an_spe_looks_at_its_mailboxes_and_signals,
     a_condition_may_look_at_mailboxes,
+    a_condition_may_wait_for_room_in_a_mailbox,
     a_ppe_that_polls_and_yields_lets_its_spes_run,
     a_ppe_that_polls_memory_and_yields_lets_its_spes_run,
     the_ppe_and_spes_have_one_time_base,
@@ -369,6 +370,26 @@ fn a_condition_may_look_at_mailboxes<M: CellMachine>(machine: &M) {
             assert_eq!(ppe.try_read_out_mbox(spe(2), Outbound::Interrupt), Some(7));
         })
         .unwrap();
+}
+
+fn a_condition_may_wait_for_room_in_a_mailbox<M: CellMachine>(machine: &M) {
+    let read = machine
+        .run(|ppe| {
+            let reader = ppe.spawn(spe(1), |spe: &M::Spe| {
+                (0..1_000)
+                    .map(|_| u64::from(spe.read_in_mbox()))
+                    .sum::<u64>()
+            });
+            for word in 0..1_000 {
+                ppe.wait_until(&"room in the inbound mailbox of SPE 1", &mut || {
+                    ppe.mailbox_status(spe(1)).inbound_room > 0
+                });
+                ppe.try_write_in_mbox(spe(1), word).unwrap();
+            }
+            reader.join().unwrap()
+        })
+        .unwrap();
+    assert_eq!(read, 999 * 1_000 / 2);
 }
 
 fn a_ppe_that_polls_and_yields_lets_its_spes_run<M: CellMachine>(machine: &M) {

@@ -11,12 +11,13 @@ use cellworks_machine::{
 
 use super::address::{PROBLEM_STATE_BYTES, Shown};
 use super::code::Code;
+use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
+use super::imports::Question;
 use super::memory::{PAGE_BYTES, SharedMemory};
-use super::ppu::Question;
 use super::program::Program;
 use super::spu::{self, Arguments, EXIT, Exception, Run, Stop};
-use super::{Failure, Surroundings};
+use super::surroundings::Surroundings;
 
 /// Error numbers of a C library of WASI, which `libspe2.c` stores in `errno`, negative.
 mod errno {
@@ -218,7 +219,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     (context.problem_state_at, PROBLEM_STATE_BYTES as usize),
                 ] {
                     if let Some(at) = at {
-                        surroundings.addresses.hide(at);
+                        surroundings.shared.addresses.hide(at);
                         let _ = memory.show_own(at as usize, bytes);
                     }
                 }
@@ -315,7 +316,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                             code,
                             &self.local_stores[spe.index()],
                             self.guests[spe.index()].clone(),
-                            surroundings,
+                            &surroundings.shared,
                             arguments,
                         )
                     }
@@ -399,7 +400,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 tag,
                 ..
             } => {
-                let ea = surroundings.addresses.translate(ea.into()).0;
+                let ea = surroundings.shared.addresses.translate(ea.into()).0;
                 match ppe.try_issue_proxy(
                     spe,
                     RawCommand {
@@ -416,7 +417,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     }
                     Err(TryIssueError::Full) => Ok(Ok(None)),
                     Err(TryIssueError::Fault(fault)) => {
-                        let fault = surroundings.addresses.in_program(fault);
+                        let fault = surroundings.shared.addresses.in_program(fault);
                         surroundings.say(&format!("spe_mfcio failed: {fault}"));
                         done(errno::INVAL)
                     }
@@ -457,6 +458,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 }
                 let shown = Shown::LocalStore(surroundings.local_stores[spe.index()]);
                 surroundings
+                    .shared
                     .addresses
                     .show(at, local_store.bytes() as u32, shown);
                 context.local_store_at = Some(at);
@@ -466,9 +468,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 if let Some(at) = context.problem_state_at {
                     return done(at as i32);
                 }
-                surroundings
-                    .addresses
-                    .show(at, PROBLEM_STATE_BYTES, Shown::ProblemState(spe));
+                surroundings.shared.addresses.show(
+                    at,
+                    PROBLEM_STATE_BYTES,
+                    Shown::ProblemState(spe),
+                );
                 context.problem_state_at = Some(at);
                 done(at as i32)
             }

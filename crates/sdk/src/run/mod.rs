@@ -10,17 +10,21 @@ mod code;
 mod contexts;
 mod direct;
 mod engine;
+mod failure;
 mod guest;
+mod imports;
 mod link;
 mod memory;
 mod ppu;
 mod program;
+mod shared;
 mod spin;
 mod spu;
+mod surroundings;
+mod waiting;
 mod wasi;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::io;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,8 +33,7 @@ use std::time::Duration;
 
 use cap_std::fs::Dir;
 use cellworks_machine::memory::Backing;
-use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, ModuleId, ProgramPanic, RunError, SpeId, Time};
+use cellworks_machine::{CellMachine, ModuleId, RunError, SpeId};
 use wasmtime::{Engine, Linker};
 
 use address::Addresses;
@@ -40,128 +43,17 @@ use engine::{Pace, engine};
 use guest::Guest;
 use memory::SharedMemory;
 use ppu::Ppu;
-use program::{Program, ProgramError, Side};
+use program::{Program, Side};
+use shared::Shared;
+use surroundings::Surroundings;
+use waiting::Waiting;
 use wasi::Wasi;
 
-/// Why a program did not run to its end.
-#[derive(thiserror::Error)]
-pub enum Failure {
-    /// The program was wrong.
-    #[error("{who} failed at {place}: {why}")]
-    Program {
-        /// The part of the program.
-        who: String,
-        /// What was wrong.
-        why: String,
-        /// The line of C.
-        place: &'static str,
-    },
-    /// The program made more contexts than the machine has SPEs.
-    #[error(
-        "the program makes more contexts than the machine has SPEs ({spes}), and here each context has an SPE of its \
-         own; give the machine more (--spes), or let the program destroy contexts that it needs no more"
-    )]
-    TooManyContexts {
-        /// The number of SPEs.
-        spes: usize,
-    },
-    /// All programs and threads wait for each other, each as a line says.
-    #[error("deadlock: every program waits for another{0}")]
-    Deadlock(String),
-    /// The machine ended the run, for instance at its limit of simulated time.
-    #[error(transparent)]
-    Run(RunError),
-    /// A defect of Cellworks.
-    #[error("a program of an SPE panicked: {0}")]
-    Panic(ProgramPanic),
-    /// The file is no program.
-    #[error("{file}: {why}")]
-    File {
-        /// The name of the file.
-        file: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The system did not give what a run needs.
-    #[error("the memory of the program could not be made: {0}")]
-    Memory(String),
-}
-
-impl std::fmt::Debug for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
-/// Where the programs of SPEs wait, for the report of a deadlock.
-#[derive(Clone, Default)]
-pub(crate) struct Waiting(Arc<Mutex<HashMap<SpeId, &'static str>>>);
-
-impl Waiting {
-    /// Notes that the program of `spe` waits at a place in its source.
-    fn at(&self, spe: SpeId, place: &'static str) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(spe, place);
-    }
-
-    /// Returns the report of a machine, with places in the source instead of those in Cellworks.
-    fn report(&self, waits: &[cellworks_machine::Waiting]) -> String {
-        let places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let places: Vec<_> = places
-            .iter()
-            .map(|(spe, place)| (spe.to_string(), *place))
-            .collect();
-        let lines = waits.iter().map(|wait| {
-            let place = places.iter().find(|(who, _)| *who == wait.who);
-            let place = place
-                .map(|(_, place)| format!(" at {place}"))
-                .unwrap_or_default();
-            let since = wait
-                .since
-                .map(|time| format!(", since the time {}", time.since(Time::default())));
-            format!(
-                "\n  {} waits for {}{place}{}",
-                wait.who,
-                wait.what,
-                since.unwrap_or_default()
-            )
-        });
-        lines.collect()
-    }
-}
-
-/// What all parts of a run share.
-pub(crate) struct Surroundings {
-    wasi: Arc<Mutex<Wasi>>,
-    addresses: Arc<Addresses>,
-    waiting: Waiting,
-    /// The addresses of the local stores on the machine.
-    local_stores: Vec<EffectiveAddress>,
-    engine: Engine,
-    spu: Linker<spu::State>,
-    pace: Pace,
-}
-
-impl Surroundings {
-    fn spu_code(&self, image: &[u8]) -> Result<Code<spu::State>, ProgramError> {
-        Ok(Code {
-            program: Program::new(&self.engine, image, Side::Spu)?,
-            linker: self.spu.clone(),
-            pace: self.pace,
-        })
-    }
-
-    /// Tells the user what the program itself may not tell.
-    fn say(&self, what: &str) {
-        eprintln!("cellworks: {what}");
-    }
-}
+pub(crate) use failure::Failure;
 
 /// The local stores of a machine, made by the machine's builder.
 #[derive(Clone, Default)]
-pub struct LocalStores(Arc<Mutex<Vec<SharedMemory>>>);
+pub(crate) struct LocalStores(Arc<Mutex<Vec<SharedMemory>>>);
 
 impl LocalStores {
     /// Makes the next local store, for `local_stores` of a machine's builder.
@@ -173,7 +65,7 @@ impl LocalStores {
     /// # Panics
     ///
     /// Panics if the calls are not in the order of the SPEs.
-    pub fn make(&self, spe: SpeId, bytes: usize) -> io::Result<Box<dyn Backing>> {
+    pub(crate) fn make(&self, spe: SpeId, bytes: usize) -> io::Result<Box<dyn Backing>> {
         let memory = SharedMemory::new(bytes)?;
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(
@@ -187,19 +79,19 @@ impl LocalStores {
 }
 
 /// What a user gives a program.
-pub struct Given {
+pub(crate) struct Given {
     /// The arguments, with the name of the program first.
-    pub arguments: Vec<Vec<u8>>,
+    pub(crate) arguments: Vec<Vec<u8>>,
     /// The environment, as `NAME=value`.
-    pub environment: Vec<Vec<u8>>,
+    pub(crate) environment: Vec<Vec<u8>>,
     /// The folders that the program may use, with the names by which it knows them.
-    pub folders: Vec<(String, Dir)>,
+    pub(crate) folders: Vec<(String, Dir)>,
     /// The time of day at the start, in nanoseconds since 1970.
-    pub began: u64,
+    pub(crate) began: u64,
 }
 
 /// A program of C that is ready to run.
-pub struct Ready {
+pub(crate) struct Ready {
     engine: Engine,
     pace: Pace,
     program: Program,
@@ -207,7 +99,7 @@ pub struct Ready {
 
 /// Whether the time of a machine is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeOf {
+pub(crate) enum TimeOf {
     /// The time is that of this computer.
     ThisComputer,
     /// The time is simulated, by counted instructions.
@@ -220,7 +112,7 @@ impl Ready {
     /// # Errors
     ///
     /// Returns [`Failure`] if it is no program.
-    pub fn new(file: &str, bytes: &[u8], time: TimeOf) -> Result<Self, Failure> {
+    pub(crate) fn new(file: &str, bytes: &[u8], time: TimeOf) -> Result<Self, Failure> {
         let pace = match time {
             TimeOf::ThisComputer => Pace::Clock,
             TimeOf::Simulation => Pace::Instructions,
@@ -249,7 +141,7 @@ impl Ready {
     /// # Panics
     ///
     /// Panics if `local_stores` are not those of the machine.
-    pub fn run<M: CellMachine>(
+    pub(crate) fn run<M: CellMachine>(
         self,
         machine: &M,
         local_stores: &LocalStores,
@@ -281,7 +173,7 @@ impl Ready {
             .collect();
         let wrong = |error: wasmtime::Error| Failure::Memory(format!("{error:#}"));
         let (mut ppu, mut spu) = (Linker::new(&engine), Linker::new(&engine));
-        ppu::add_to(&mut ppu).map_err(wrong)?;
+        imports::add_to(&mut ppu).map_err(wrong)?;
         spu::add_to(&mut spu).map_err(wrong)?;
         let Given {
             arguments,
@@ -290,14 +182,16 @@ impl Ready {
             began,
         } = given;
         let surroundings = Surroundings {
-            wasi: Arc::new(Mutex::new(Wasi::new(
-                arguments,
-                environment,
-                folders,
-                began,
-            ))),
-            addresses: Arc::new(Addresses::new(guest.0.at(0))),
-            waiting: Waiting::default(),
+            shared: Shared {
+                wasi: Arc::new(Mutex::new(Wasi::new(
+                    arguments,
+                    environment,
+                    folders,
+                    began,
+                ))),
+                addresses: Arc::new(Addresses::new(guest.0.at(0))),
+                waiting: Waiting::default(),
+            },
             local_stores: guests.iter().map(|guest| guest.0.at(0)).collect(),
             engine: engine.clone(),
             spu,
@@ -323,9 +217,9 @@ impl Ready {
         });
         match (result.into_inner(), run) {
             (Some(result), _) => result,
-            (None, Err(RunError::Deadlock { waits })) => {
-                Err(Failure::Deadlock(surroundings.waiting.report(&waits)))
-            }
+            (None, Err(RunError::Deadlock { waits })) => Err(Failure::Deadlock(
+                surroundings.shared.waiting.report(&waits),
+            )),
             (None, Err(error)) => Err(Failure::Run(error)),
             (None, Ok(())) => unreachable!("the program has a result"),
         }

@@ -12,148 +12,24 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use cellworks_machine::{CellMachine, Cycles, Ppe, Span, Time, Wake};
-use wasmtime::{Caller, Linker, Store, Val, ValType};
+use wasmtime::{Store, Val, ValType};
 
 use super::code::{Code, SLICE, describe};
 use super::contexts::{Contexts, packed};
 use super::engine::Pace;
+use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
-use super::link::{Answer, Link, Linked, ask};
+use super::imports::{Question, State, ThreadExit};
+use super::link::{Answer, Link};
 use super::memory::{SharedMemory, next_instance_has};
 use super::spin::Spin;
 use super::spu::nanoseconds;
-use super::wasi::{self, Clock, HasWasi, Wasi};
-use super::{Failure, Surroundings};
-
-/// The data of an instance: one for each thread.
-pub(crate) struct State {
-    link: Link<Question>,
-    wasi: Arc<Mutex<Wasi>>,
-    memory: Guest,
-    /// The number of the thread.
-    thread: u32,
-}
-
-impl Linked for State {
-    type Question = Question;
-    fn link(&self) -> &Link<Question> {
-        &self.link
-    }
-}
-
-impl HasWasi for State {
-    fn wasi(&self) -> &Mutex<Wasi> {
-        &self.wasi
-    }
-    fn memory(&self) -> &Guest {
-        &self.memory
-    }
-}
-
-/// Generates the questions of the PPU side, and the imports that ask them.
-macro_rules! questions {
-    ($($(#[$doc:meta])* $name:ident = $variant:ident { $($argument:ident: $type:ty),* } -> $result:ty;)*) => {
-        /// What a program of the PPU asks.
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) enum Question {
-            Clock(Clock),
-            Exit { code: u32 },
-            $($(#[$doc])* $variant { $($argument: $type),* },)*
-        }
-
-        impl Question {
-            /// Returns the name of the function that asks.
-            fn name(&self) -> &'static str {
-                match self {
-                    Self::Clock(_) => "a time",
-                    Self::Exit { .. } => "exit",
-                    $(Self::$variant { .. } => stringify!($name),)*
-                }
-            }
-        }
-
-        fn add_questions(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-            $(linker.func_wrap_async(
-                "ppu",
-                stringify!($name),
-                |mut caller: Caller<'_, State>, ($($argument,)*): ($($type,)*)| {
-                    Box::new(async move {
-                        let value = ask(&mut caller, Question::$variant { $($argument),* }).await?;
-                        wasmtime::Result::<$result>::Ok(value as $result)
-                    })
-                },
-            )?;)*
-            Ok(())
-        }
-    };
-}
-
-questions! {
-    /// Makes a context.
-    context_create = ContextCreate { flags: u32 } -> i32;
-    context_destroy = ContextDestroy { context: u32 } -> i32;
-    /// Loads the module of `bytes` bytes at `image`.
-    program_load = ProgramLoad { context: u32, image: u32, bytes: u32 } -> i32;
-    /// Runs a context until it stops. `stop` receives two words: the reason, and its code.
-    context_run = ContextRun { context: u32, flags: u32, argument: u32, environment: u32, stop: u32 } -> i32;
-    /// Takes the end of a run, for a context with events.
-    stop_info_read = StopInfoRead { context: u32, stop: u32 } -> i32;
-    mbox_status = MboxStatus { context: u32 } -> i32;
-    in_mbox_write = InMboxWrite { context: u32, words: u32, count: u32, behavior: u32 } -> i32;
-    out_mbox_read = OutMboxRead { context: u32, words: u32, count: u32 } -> i32;
-    out_intr_mbox_read = OutIntrMboxRead { context: u32, words: u32, count: u32, behavior: u32 } -> i32;
-    signal_write = SignalWrite { context: u32, register: u32, word: u32 } -> i32;
-    mfcio = Mfcio { context: u32, opcode: u32, lsa: u32, ea: u32, size: u32, tag: u32 } -> i32;
-    mfcio_status = MfcioStatus { context: u32, mask: u32, behavior: u32, status: u32 } -> i32;
-    /// Waits for events: `units` has three words for each, a context, its events, and the result.
-    wait_events = WaitEvents { units: u32, count: u32, timeout_ms: i32 } -> i32;
-    show_local_store = ShowLocalStore { context: u32, at: u32 } -> i32;
-    show_problem_state = ShowProblemState { context: u32, at: u32 } -> i32;
-    cpu_info = CpuInfo { what: u32 } -> i32;
-    timebase = Timebase { } -> u64;
-    timebase_hertz = TimebaseHertz { } -> u64;
-    thread_create = ThreadCreate { start: u32, argument: u32, stack: u32 } -> i32;
-    thread_join = ThreadJoin { thread: u32, value: u32 } -> i32;
-    /// Waits while the word at `at` is `word`.
-    wait_word = WaitWord { at: u32, word: u32, timeout_ns: i64, what: u32 } -> i32;
-    thread_yield = ThreadYield { } -> i32;
-}
-
-impl From<Clock> for Question {
-    fn from(clock: Clock) -> Self {
-        Self::Clock(clock)
-    }
-}
-
-/// Adds the imports of the PPU side to a linker.
-pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    wasi::add_to(linker)?;
-    add_questions(linker)?;
-    linker.func_wrap("ppu", "thread_self", |caller: Caller<'_, State>| {
-        caller.data().thread
-    })?;
-    linker.func_wrap_async(
-        "wasi_snapshot_preview1",
-        "proc_exit",
-        |mut caller: Caller<'_, State>, (code,): (u32,)| {
-            Box::new(async move { ask(&mut caller, Question::Exit { code }).await.map(drop) })
-        },
-    )?;
-    // The thread's value is where `pthread_join` looks for it already.
-    linker.func_wrap("ppu", "thread_exit", |_: Caller<'_, State>, value: u32| {
-        Err::<(), _>(ThreadExit(value).into())
-    })?;
-    Ok(())
-}
-
-/// The end of a thread by `pthread_exit`.
-#[derive(Debug, thiserror::Error)]
-#[error("the thread ends")]
-struct ThreadExit(u32);
+use super::surroundings::Surroundings;
+use super::wasi::Clock;
 
 /// What a wait for a word is for, as `wait_word` numbers it.
 const WHATS: [&str; 6] = [
@@ -230,7 +106,7 @@ impl<'p> Ppu<'p> {
         let link = Link::default();
         let state = State {
             link: link.clone(),
-            wasi: Arc::clone(&self.surroundings.wasi),
+            wasi: Arc::clone(&self.surroundings.shared.wasi),
             memory: self.guest.clone(),
             thread,
         };
@@ -553,14 +429,6 @@ impl<'p> Ppu<'p> {
                 Err(outside) => outside.into(),
             },
         })
-    }
-}
-
-impl Question {
-    /// Returns the answer of a wait whose time is over.
-    fn timed_out(self) -> u64 {
-        // No events, and the end of a sleep; but a word has not changed.
-        matches!(self, Self::WaitWord { .. }).into()
     }
 }
 

@@ -31,9 +31,10 @@ use super::engine::Pace;
 use super::guest::Guest;
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
+use super::shared::Shared;
 use super::spin::Spin;
+use super::waiting::Waiting;
 use super::wasi::{self, Clock, HasWasi, Wasi};
-use super::{Surroundings, Waiting};
 
 /// What a program of an SPU asks.
 #[derive(Clone, Copy, Debug)]
@@ -334,15 +335,14 @@ impl Run {
         code: &Arc<Code<State>>,
         local_store: &SharedMemory,
         memory: Guest,
-        surroundings: &Surroundings,
+        shared: &Shared,
         arguments: Arguments,
     ) -> Self {
-        let Surroundings {
+        let Shared {
             wasi,
             addresses,
             waiting,
-            ..
-        } = surroundings;
+        } = shared;
         let link = Link::default();
         let state = State {
             link: link.clone(),
