@@ -10,15 +10,16 @@ extern spe_program_handle_t areas_spu;
 static char block[256] __attribute__((aligned(128)));
 static unsigned long long info[2][4] __attribute__((aligned(128)));
 
-static void *run(void *context) {
+static spe_context_ptr_t spe[2];
+
+static void *run(void *number) {
     unsigned int entry = SPE_DEFAULT_ENTRY;
-    static int next;
-    spe_context_run(context, &entry, 0, info[next++], NULL, NULL);
+    int i = (long)number;
+    spe_context_run(spe[i], &entry, 0, info[i], NULL, NULL);
     return NULL;
 }
 
 int main(void) {
-    spe_context_ptr_t spe[2];
     pthread_t thread[2];
     unsigned int words[6] = {1, 2, 3, 4, 5, 6}, word, status;
     for (int i = 0; i < 2; i++) {
@@ -38,7 +39,7 @@ int main(void) {
            spe_in_mbox_write(spe[0], words, 6, SPE_MBOX_ANY_NONBLOCKING));
     printf("and of 2 more: %d\n", spe_in_mbox_write(spe[0], words, 2, SPE_MBOX_ANY_NONBLOCKING));
     for (int i = 0; i < 2; i++)
-        pthread_create(&thread[i], NULL, run, spe[i]);
+        pthread_create(&thread[i], NULL, run, (void *)(long)i);
     printf("written: %d\n", spe_in_mbox_write(spe[0], words + 4, 2, SPE_MBOX_ALL_BLOCKING));
 
     /* The SPE says where its buffer is. */
