@@ -48,8 +48,8 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
         Some(Trap::MemoryOutOfBounds) => match wrong_address(error) {
             // The stack is at the start of the memory and grows down, through 0.
             Some(at) if at > 0xff00_0000 => {
-                "its stack is full: it has used the bytes below address 0; give it a larger one \
-                 (-Wl,-z,stack-size=BYTES), or keep large arrays outside of functions"
+                "its stack is full: it has used the bytes below address 0; keep large arrays outside of functions, or \
+                 end the recursion earlier"
                     .to_owned()
             }
             Some(at) => format!("it used the address {at:#x}, and its memory ends at {bytes:#x}"),
