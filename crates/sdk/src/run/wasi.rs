@@ -221,36 +221,12 @@ impl Wasi {
         })
     }
 
-    fn fd_pwrite(
-        &mut self,
-        memory: &Guest,
-        fd: u32,
-        list: u32,
-        count: u32,
-        at: u64,
-        done: u32,
-    ) -> Done {
+    /// Reads or writes at `at`, and leaves the position of the file as it was.
+    fn at(&mut self, fd: u32, at: u64, act: impl FnOnce(&mut Self) -> Done) -> Done {
         let file = self.file(fd)?;
         let before = file.stream_position()?;
         file.seek(SeekFrom::Start(at))?;
-        let result = self.fd_write(memory, fd, list, count, done);
-        self.file(fd)?.seek(SeekFrom::Start(before))?;
-        result
-    }
-
-    fn fd_pread(
-        &mut self,
-        memory: &Guest,
-        fd: u32,
-        list: u32,
-        count: u32,
-        at: u64,
-        done: u32,
-    ) -> Done {
-        let file = self.file(fd)?;
-        let before = file.stream_position()?;
-        file.seek(SeekFrom::Start(at))?;
-        let result = self.fd_read(memory, fd, list, count, done);
+        let result = act(self);
         self.file(fd)?.seek(SeekFrom::Start(before))?;
         result
     }
@@ -529,10 +505,10 @@ where
         fd_filestat_get(fd: u32, at: u32) = |wasi, memory| wasi.fd_filestat_get(memory, fd, at);
         fd_filestat_set_size(fd: u32, bytes: u64) = |wasi, memory| wasi.file(fd).and_then(|file| Ok(file.set_len(bytes)?));
         fd_filestat_set_times(fd: u32, accessed: u64, modified: u64, flags: u32) = |wasi, memory| Err(NOTSUP);
-        fd_pread(fd: u32, list: u32, count: u32, at: u64, done: u32) = |wasi, memory| wasi.fd_pread(memory, fd, list, count, at, done);
+        fd_pread(fd: u32, list: u32, count: u32, at: u64, done: u32) = |wasi, memory| wasi.at(fd, at, |wasi| wasi.fd_read(memory, fd, list, count, done));
         fd_prestat_get(fd: u32, at: u32) = |wasi, memory| wasi.fd_prestat_get(memory, fd, at);
         fd_prestat_dir_name(fd: u32, at: u32, bytes: u32) = |wasi, memory| wasi.fd_prestat_dir_name(memory, fd, at, bytes);
-        fd_pwrite(fd: u32, list: u32, count: u32, at: u64, done: u32) = |wasi, memory| wasi.fd_pwrite(memory, fd, list, count, at, done);
+        fd_pwrite(fd: u32, list: u32, count: u32, at: u64, done: u32) = |wasi, memory| wasi.at(fd, at, |wasi| wasi.fd_write(memory, fd, list, count, done));
         fd_read(fd: u32, list: u32, count: u32, done: u32) = |wasi, memory| wasi.fd_read(memory, fd, list, count, done);
         fd_readdir(fd: u32, at: u32, bytes: u32, from: u64, used: u32) = |wasi, memory| wasi.fd_readdir(memory, fd, at, bytes, from, used);
         fd_renumber(from: u32, to: u32) = |wasi, memory| wasi.fd_renumber(from, to);
