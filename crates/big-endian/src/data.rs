@@ -29,8 +29,8 @@ fn translated(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
         .filter_map(|kind| line.find(kind).map(|at| (at, kind)))
         .min()?;
     let mut rest = Rest(&line[at + kind.len()..]);
-    // Variables that several files of old C define without a value are one. WebAssembly does not have
-    // `common`, and `weak` has the same end, because all of these variables are 0.
+    // Variables that several files of old C define without a value are one. WebAssembly does not
+    // have `common`, and `weak` has the same end, because all of these variables are 0.
     let head = &line[..at].replacen(" = common", " = weak", 1);
     if head.contains(" external") || head.contains(" extern_weak") {
         return Some(line.to_owned());
@@ -42,7 +42,8 @@ fn translated(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
     let ty = rest.ty()?;
     let value = data.value(&ty, &mut rest)?;
     let ty = data.stored(&ty)?;
-    // A pointer in data is turned round only after linking, so its value must not be folded into code.
+    // A pointer in data is turned round only after linking, so its value must not be folded into
+    // code.
     let kept = if data.symbols {
         " externally_initialized"
     } else {

@@ -88,8 +88,8 @@ const BYTEWISE: &[&str] = &[
     "va_end",
 ];
 
-/// Functions of the C library that write numbers and addresses through a pointer. The optimiser knows
-/// them, and would write the result itself, in the order of WebAssembly.
+/// Functions of the C library that write numbers and addresses through a pointer. The optimiser
+/// knows them, and would write the result itself, in the order of WebAssembly.
 const WRITERS: &[&str] = &["frexp", "modf", "remquo", "sincos", "strto"];
 
 /// Intrinsic functions for which the code generator calls such a function.
@@ -111,8 +111,8 @@ const OF_VALUE: &[&str] = &[
 
 /// The local variables of a function that the code generator can keep in registers.
 ///
-/// They are numbers, pointers and vectors that are only read and written whole, so nobody can see
-/// the order of their bytes.
+/// They are numbers, pointers and vectors that are only read and written whole, so the program
+/// cannot see the order of their bytes.
 pub(crate) fn private_variables<'a>(body: &[&'a str]) -> HashSet<&'a str> {
     let mut private = HashMap::new();
     for line in body {

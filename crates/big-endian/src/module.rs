@@ -124,7 +124,8 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
         };
         if let Some(variable) = result.take_if(|variable| line.trim_start().starts_with(*variable))
         {
-            // The end of `main` without a `return` returns 0, whatever the parameters of `main` are.
+            // The end of `main` without a `return` returns 0, whatever the parameters of `main`
+            // are.
             out.line(line);
             out.line(format!("  store i32 0, ptr {variable}, align 4"));
         } else if line == "}" {
@@ -198,7 +199,8 @@ fn named_types<'a>(lines: &[&'a str]) -> HashMap<&'a str, Type> {
     types
 }
 
-/// Writes a line of a function: an instruction, a label, or part of an instruction of several lines.
+/// Writes a line of a function: an instruction, a label, or part of an instruction of several
+/// lines.
 fn body(function: &Function<'_>, line: &str, out: &mut Output) -> Result<(), function::Refusal> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
@@ -305,7 +307,8 @@ fn finished(out: Output) -> String {
 
 /// Whether a function is `main`.
 ///
-/// The compiler takes any parameters of it only if its name is `__cell_main`, which C++ writes with them.
+/// The compiler takes any parameters of it only if its name is `__cell_main`, which C++ writes with
+/// them.
 fn is_main(name: &str) -> bool {
     matches!(name, "@main" | "@__cell_main") || name.starts_with("@_Z11__cell_main")
 }

@@ -51,7 +51,8 @@ pub(crate) struct MachineArgs {
     #[arg(value_name = "MACHINE", default_value = HOST, help = machine_help())]
     pub machine: String,
 
-    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may
+    /// use]
     #[arg(long, value_name = "CPUS", value_parser = cpus)]
     pub cpus: Option<Cpus>,
 
@@ -81,7 +82,8 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_name = "MACHINE", default_value = HOST, help = machine_help())]
     pub machine: String,
 
-    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may
+    /// use]
     #[arg(long, value_name = "CPUS", value_parser = cpus)]
     pub cpus: Option<Cpus>,
 
@@ -103,7 +105,8 @@ pub struct MachineFlags {
     #[arg(long, value_name = "MACHINE", default_value = HOST, help = machine_help())]
     pub(crate) machine: String,
 
-    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may
+    /// use]
     #[arg(long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,
 
@@ -172,14 +175,15 @@ pub(crate) struct SimulationArgs {
     #[arg(long)]
     pub counters: bool,
 
-    /// Counts only the work, after all programs have started: --counters are of the last timed loop of
-    /// `stats`, or of the program's own part of the run. Without this flag they are of the whole run.
-    /// In the trace, the slice `window` shows this time
+    /// Counts only the work, after all programs have started: --counters are of the last timed loop
+    /// of `stats`, or of the program's own part of the run. Without this flag they are of the whole
+    /// run. In the trace, the slice `window` shows this time
     #[arg(long)]
     pub after_start: bool,
 
-    /// Names the part that limits the result, and the result without this part. The run is simulated
-    /// again for each part, with this part taking no time. Includes --counters and --after-start
+    /// Names the part that limits the result, and the result without this part. The run is
+    /// simulated again for each part, with this part taking no time. Includes --counters and
+    /// --after-start
     #[arg(long)]
     pub bottleneck: bool,
 

@@ -42,8 +42,8 @@ pub struct HostPpe {
     /// The proxy queues of the SPEs' MFCs, each made when its first command is issued.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
     with_proxy: RefCell<Vec<SpeId>>,
-    /// The SPEs that wake the PPE when their inbound mailbox has room, during a wait whose condition
-    /// has looked at a full one.
+    /// The SPEs that wake the PPE when their inbound mailbox has room, during a wait whose
+    /// condition has looked at a full one.
     wanting_room: RefCell<Vec<SpeId>>,
     /// Whether the PPE waits. A condition for which the PPE waits must not call a waiting method.
     waiting: Cell<bool>,

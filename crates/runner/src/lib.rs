@@ -8,8 +8,8 @@
 //!
 //! For speed, programs, measurements and exchanges are compiled twice: for simulated machines
 //! ([`simulated`]) and for this computer ([`this_computer`]). Other crates use [`Runner`] and
-//! [`Chosen`], which hide the types, so that these crates do not compile the programs again. Work of
-//! another crate runs on a machine of any type by [`AnyCell`].
+//! [`Chosen`], which hide the types, so that these crates do not compile the programs again. Work
+//! of another crate runs on a machine of any type by [`AnyCell`].
 //!
 //! ```
 //! use cellworks_machine::Machine;

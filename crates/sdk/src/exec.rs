@@ -17,11 +17,11 @@ use clap::Parser;
 use crate::run::{Given, LocalStores, Ready, TimeOf};
 
 /// The SPEs of this computer unless a user chooses another number. Programs ask how many there are,
-/// and many were written for at most so many.
+/// and many were written for at most 8.
 const SPES: usize = 8;
 
-/// The time of day at the start of a simulated run, in nanoseconds since 1970: each run is the same.
-/// It is 11 November 2006, when the PlayStation 3 was first sold.
+/// The time of day at the start of a simulated run, in nanoseconds since 1970: each run is the
+/// same. It is 11 November 2006, when the PlayStation 3 was first sold.
 const SIMULATED_START: u64 = 1_163_203_200_000_000_000;
 
 /// Runs a program of the Cell that `cellworks cc` has built

@@ -1,5 +1,5 @@
-//! The command `cellworks-sdk`: `cellworks cc`, `cellworks exec`, and the compilers of the Cell SDK by
-//! their names.
+//! The command `cellworks-sdk`: `cellworks cc`, `cellworks exec`, and the compilers of the Cell SDK
+//! by their names.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -27,8 +27,8 @@ impl Shell {
         Self { folder, cache }
     }
 
-    /// Returns a shell in which programs can be compiled, with the C library of the user's cache, or
-    /// says that the test is skipped.
+    /// Returns a shell in which programs can be compiled, with the C library of the user's cache,
+    /// or says that the test is skipped.
     #[track_caller]
     fn that_compiles() -> Option<Self> {
         let mut shell = Self::new();

@@ -1,5 +1,5 @@
-//! The C headers of both sides: each program of `tests/c/intrinsics` compares what it is about with a
-//! scalar definition, prints what differs, and returns 1 if something does.
+//! The C headers of both sides: each program of `tests/c/intrinsics` compares what it is about with
+//! a scalar definition, prints what differs, and returns 1 if something does.
 
 #[path = "../../../tests/skipped.rs"]
 mod skipped;

@@ -1,4 +1,5 @@
-//! What C means on a big-endian Cell: programs that are compiled and run, and some that are refused.
+//! What C means on a big-endian Cell: programs that are compiled and run, and some that are
+//! refused.
 
 #[path = "../../../tests/skipped.rs"]
 mod skipped;
@@ -33,8 +34,8 @@ fn compiles() -> bool {
     true
 }
 
-/// Compiles and runs a source of `tests/c/language` on both sides, which must print what the file with
-/// the extension `txt` has.
+/// Compiles and runs a source of `tests/c/language` on both sides, which must print what the file
+/// with the extension `txt` has.
 #[track_caller]
 fn prints_the_same_on_both_sides(name: &str, flags: &[&str]) {
     if !compiles() {

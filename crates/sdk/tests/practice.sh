@@ -3,9 +3,9 @@
 #
 #   crates/sdk/tests/practice.sh FOLDER
 #
-# FOLDER keeps the programs. What is missing there is fetched from GitHub, so this script is no part of
-# .ci/run. `cellworks` and `cellworks-sdk` have to be on the PATH. The programs are built by their own
-# Makefiles. Lines that have to be changed are changed below, each by a `sed`.
+# FOLDER keeps the programs. What is missing there is fetched from GitHub, so this script is no part
+# of .ci/run. `cellworks` and `cellworks-sdk` have to be on the PATH. The programs are built by
+# their own Makefiles. Lines that have to be changed are changed below, each by a `sed`.
 set -u
 
 folder=$(mkdir -p "$1" && cd "$1" && pwd) || exit 2

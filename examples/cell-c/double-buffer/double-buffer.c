@@ -1,5 +1,5 @@
-/* An SPE sums an array that does not fit into its local store: while it adds one block, the next one is
- * on its way. */
+/* An SPE sums an array that does not fit into its local store: while it adds one block, the next
+ * one is on its way. */
 #include <libspe2.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Adds to the counter TIMES times. The lock is the one of the thesis Jack Rabbit, figure 4.3: it is read by
- * an ordinary get while it is taken, and by getllar and putllc to take it. */
+/* Adds to the counter TIMES times. The lock is the one of the thesis Jack Rabbit, figure 4.3: it
+ * is read by an ordinary get while it is taken, and by getllar and putllc to take it. */
 #include <spu_mfcio.h>
 
 #include "lock.h"

@@ -392,7 +392,7 @@ fn a_deadlock_names_places_in_foreign_source<M: CellMachine>(machine: &M) {
         }));
     });
     let Err(error) = result else {
-        panic!("nobody sends words");
+        panic!("no program sends words");
     };
     let text = error.to_string();
     let line = |who: &str| {

@@ -348,7 +348,7 @@ fn an_spe_looks_at_its_mailboxes_and_signals<M: CellMachine>(machine: &M) {
             ppe.send_signal(spe(0), SignalRegister::Two, 0);
             ppe.write_in_mbox(spe(0), 0);
             program.join().unwrap();
-            // Words that nobody has read stay for the PPE.
+            // Words that no program has read stay for the PPE.
             assert_eq!(ppe.read_out_mbox(spe(0), Outbound::Plain), 1);
         })
         .unwrap();

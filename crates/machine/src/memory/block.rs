@@ -516,8 +516,8 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes. Only atomics, this function and machine code that
-/// the compiler does not see ([`Backing`]) may access these bytes.
+/// `to` and `from` must be valid for `bytes` bytes. Only atomics, this function and machine code
+/// that the compiler does not see ([`Backing`]) may access these bytes.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // Copies a naturally aligned word as a unit, by one load and one store, as the MFC does.

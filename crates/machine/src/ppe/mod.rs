@@ -148,8 +148,8 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     ///
     /// # Errors
     ///
-    /// Returns [`AllocateError`] if the machine has no such module, or the memory has no bytes. On a
-    /// host, an effective address is an address of this process, so this method also returns
+    /// Returns [`AllocateError`] if the machine has no such module, or the memory has no bytes. On
+    /// a host, an effective address is an address of this process, so this method also returns
     /// [`AllocateError::Refused`] if the memory does not begin at a multiple of 4 GiB.
     ///
     /// # Panics

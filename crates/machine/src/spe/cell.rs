@@ -61,8 +61,8 @@ pub trait CellSpe: Spe {
     /// Returns [`MailboxFull`] if the PPE has not read the last word.
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
-    /// Returns the number of words for which an outbound mailbox has room, 0 or 1 (the counts of the
-    /// channels 28 and 30).
+    /// Returns the number of words for which an outbound mailbox has room, 0 or 1 (the counts of
+    /// the channels 28 and 30).
     fn out_mbox_room(&self, mailbox: Outbound) -> usize;
 
     /// Returns whether a signal register has unread bits (the counts of the channels 3 and 4).

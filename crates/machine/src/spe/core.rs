@@ -88,8 +88,9 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     #[inline(always)]
     fn activity_ends(&self) {}
 
-    /// Sets the [place](crate::Spe::at) of the calling thread, and returns the old place. The machine
-    /// forgets the places of a program when the program ends. Machines without reports do nothing.
+    /// Sets the [place](crate::Spe::at) of the calling thread, and returns the old place. The
+    /// machine forgets the places of a program when the program ends. Machines without reports do
+    /// nothing.
     fn set_place(&self, place: Option<&'static str>) -> Option<&'static str> {
         let _ = place;
         None

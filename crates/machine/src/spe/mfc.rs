@@ -48,8 +48,8 @@ pub trait Mfc: Wait {
     ///
     /// A program that calls this method takes its late faults itself: from its first call to its
     /// end, its other calls do not panic for a late fault. Of several faults, the first is kept. If
-    /// the program ends, or no program of the run can go on, before the fault was taken, the program
-    /// panics with the fault. The call takes no simulated time.
+    /// the program ends, or no program of the run can go on, before the fault was taken, the
+    /// program panics with the fault. The call takes no simulated time.
     fn take_late_fault(&self) -> Option<MfcFault>;
 
     /// Reads the 128-byte line at `ea` to `lsa`, and reserves the line. Ends any other reservation.

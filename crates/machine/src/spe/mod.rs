@@ -84,8 +84,8 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
-    /// Names the place in foreign source where the calling thread is, such as `spu.c:12:3`, until the
-    /// returned value is dropped. Reports of waits show it instead of the line of Rust, and
+    /// Names the place in foreign source where the calling thread is, such as `spu.c:12:3`, until
+    /// the returned value is dropped. Reports of waits show it instead of the line of Rust, and
     /// simulated machines show it with the commands in reports of hazards, and as an
     /// [activity](Self::activity) in traces. Places can be nested. They take no simulated time.
     ///

@@ -1,14 +1,15 @@
 //! Functions that are called with other types than they are defined with.
 //!
-//! Old C calls functions without a declaration: `srand(time(NULL))` passes ints and expects ints. On
-//! the Cell this works by its calling convention. WebAssembly has types, and the linker would link
-//! such a call to a trap. So each such call goes to a small function that converts:
+//! Old C calls functions without a declaration: `srand(time(NULL))` passes ints and expects ints.
+//! On the Cell this works by its calling convention. WebAssembly has types, and the linker would
+//! link such a call to a trap. So each such call goes to a small function that converts:
 //!
 //! ```text
-//!   a.o: call time.i_i  ─►  fn time.i_i(i32) -> i32 { time(i64 or i32 ...) as i32 }  ─►  libc: time
+//! a.o: call time.i_i  ─►  fn time.i_i(i32) -> i32 { time(i64 or i32 ...) as i32 }  ─►  libc: time
 //! ```
 //!
-//! An argument that is missing is 0, one that is too many is left out, and so is an unwanted result.
+//! An argument that is missing is 0, one that is too many is left out, and so is an unwanted
+//! result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -513,7 +514,7 @@ mod tests {
         assert_eq!(
             adapted(said, &inputs, folder.path()).unwrap(),
             None,
-            "nobody defines it"
+            "no file defines it"
         );
     }
 }

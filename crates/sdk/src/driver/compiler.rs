@@ -80,7 +80,7 @@ pub(crate) fn code(name: &str, end: Result<(), Failed>) -> u8 {
     }
 }
 
-/// Prints a text. If nobody reads it any more, that is no error.
+/// Prints a text. A reader that has gone is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failed> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -71,8 +71,8 @@ const IMAGE_OFFSET: usize = 4;
 /// The alignments of the handle and of the image, as powers of two.
 const ALIGNMENTS: [u32; 2] = [4, 7];
 
-/// Returns a WebAssembly object with two data segments: the handle, and the image to which a word of
-/// the handle is relocated.
+/// Returns a WebAssembly object with two data segments: the handle, and the image to which a word
+/// of the handle is relocated.
 fn encode(symbol: &str, image: &[u8]) -> Vec<u8> {
     let image_bytes = image.len() as u32;
     let handle: Vec<u8> = [HANDLE_BYTES, 0, 0, image_bytes]

@@ -1,7 +1,7 @@
 //! The command line of gcc, as the SDK's compilers have it.
 //!
-//! Each flag is one of four: it goes to clang, it is done here, it means nothing for WebAssembly, or
-//! it is unknown. An unknown flag is reported once, in a sentence, and left out.
+//! Each flag is one of four: it goes to clang, it is done here, it means nothing for WebAssembly,
+//! or it is unknown. An unknown flag is reported once, in a sentence, and left out.
 
 use super::tools::Side;
 

@@ -1,8 +1,8 @@
 //! Which sources of `cellworks cc` are of which SPU program.
 //!
-//! A source is of an SPU if it includes a header of the SPU. Else its name or its folder decides. The
-//! programs have the names by which the sources of the PPU know them: as symbols
-//! (`extern spe_program_handle_t NAME`) or as files (`spe_image_open("FILE")`).
+//! A source is of an SPU if it includes a header of the SPU. Else its name or its folder decides.
+//! The programs have the names by which the sources of the PPU know them: as symbols (`extern
+//! spe_program_handle_t NAME`) or as files (`spe_image_open("FILE")`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

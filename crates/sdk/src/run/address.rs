@@ -32,7 +32,8 @@ pub(crate) struct Addresses {
     windows: RwLock<Vec<Window>>,
 }
 
-/// The bytes at the start of the PPU's memory that DMA must not use, so that a null pointer is found.
+/// The bytes at the start of the PPU's memory that DMA must not use, so that a null pointer is
+/// found.
 const NULL_BYTES: u64 = 1_024;
 
 impl Addresses {

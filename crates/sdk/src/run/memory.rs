@@ -90,7 +90,8 @@ impl SharedMemory {
         self.map(&other.0.file, at, other.bytes(), 0)
     }
 
-    /// Makes the memory's own bytes appear again in `bytes` bytes at `at`, after [`show`](Self::show).
+    /// Makes the memory's own bytes appear again in `bytes` bytes at `at`, after
+    /// [`show`](Self::show).
     pub(super) fn show_own(&self, at: usize, bytes: usize) -> io::Result<()> {
         assert!(at.is_multiple_of(PAGE_BYTES) && at + bytes <= self.bytes());
         self.map(&self.0.file, at, bytes, at as u64)
@@ -113,7 +114,7 @@ impl SharedMemory {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the reservation is this value's own, and no clone of the memory is left. A
-        // failure leaves it mapped, which harms nobody.
+        // failure leaves it mapped, which does no harm.
         let _ = unsafe { munmap(self.reserved.as_ptr().cast(), RESERVED) };
     }
 }

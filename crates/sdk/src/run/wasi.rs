@@ -433,7 +433,8 @@ impl Wasi {
     fn random_get(&mut self, memory: &Guest, at: u32, bytes: u32) -> Done {
         memory.bytes(at, bytes as usize)?;
         let mut random = || {
-            // splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+            // splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+            // 2014).
             self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mut mixed = self.random;
             mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

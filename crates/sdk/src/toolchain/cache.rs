@@ -31,8 +31,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Returns the folder `name` of the cache, after `fill` has filled it if it was not there.
 ///
-/// A process that fills it holds a lock, so another one waits and then finds it full. The folder gets
-/// its name only when it is complete.
+/// A process that fills it holds a lock, so another one waits and then finds it full. The folder
+/// gets its name only when it is complete.
 pub(crate) fn folder(
     cache: &Path,
     name: &str,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_filled_once_whoever_asks_for_it() {
+    fn a_folder_is_filled_once_for_all_that_ask_for_it() {
         let cache = tempfile::tempdir().unwrap();
         let fills = AtomicUsize::new(0);
         std::thread::scope(|scope| {

@@ -83,12 +83,14 @@ const OLD_C: &[&str] = &[
     "-Wno-error=incompatible-function-pointer-types",
     "-Wno-error=return-mismatch",
     "-Wno-deprecated-altivec-src-compat",
-    // Ours is the way in which the next argument is read, and that atomic operations are not locked.
+    // Ours is the way in which the next argument is read, and that atomic operations are not
+    // locked.
     "-Wno-unsequenced",
     "-Wno-atomic-alignment",
 ];
 
-/// What no flag of the user changes: WebAssembly always rounds to the nearest number, and nothing traps.
+/// What no flag of the user changes: WebAssembly always rounds to the nearest number, and nothing
+/// traps.
 const FIXED: &[&str] = &["-fno-rounding-math", "-fno-trapping-math"];
 
 /// Functions that write through a pointer, and which clang must call and not know.
@@ -101,7 +103,8 @@ pub(crate) struct FrontEnd<'a> {
 }
 
 impl<'a> FrontEnd<'a> {
-    /// Returns the front end for a side. `own` has our headers, and `library` those of the C library.
+    /// Returns the front end for a side. `own` has our headers, and `library` those of the C
+    /// library.
     pub(crate) fn new(programs: &'a Programs, side: Side, own: &Path, library: &Path) -> Self {
         let side_folder = match side {
             Side::Ppu => "ppu",
@@ -185,8 +188,8 @@ impl<'a> FrontEnd<'a> {
         let mut back = Command::new(self.clang);
         back.args([
             "--target=wasm32-wasip1",
-            // The optimiser would write addresses to tables of its own, in the order of WebAssembly, and
-            // the linker does not know them from those of the program.
+            // The optimiser would write addresses to tables of its own, in the order of
+            // WebAssembly, and the linker does not know them from those of the program.
             "-mllvm",
             "-switch-to-lookup=false",
             level,

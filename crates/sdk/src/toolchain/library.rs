@@ -1,7 +1,7 @@
 //! The C library: wasi-libc, compiled for big-endian memory on the user's computer.
 //!
-//! Its source is the tarball of Debian's source package, 0.8 MB. It is fetched and compiled once, into
-//! the user's cache.
+//! Its source is the tarball of Debian's source package, 0.8 MB. It is fetched and compiled once,
+//! into the user's cache.
 
 // Rejected: the source in PyPI's ziglang (101 MB for 4 MB of it), and the compiled wasi-libc of
 // Debian, which is little-endian.
@@ -298,7 +298,8 @@ impl Library {
         &self.folder
     }
 
-    /// Returns the archives that a program of a side is linked with: our functions, and the C library.
+    /// Returns the archives that a program of a side is linked with: our functions, and the C
+    /// library.
     pub(crate) fn archives(
         &self,
         side: Side,
@@ -366,7 +367,7 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
         |_| {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if shown {
-                // Nobody needs the number if it cannot be written.
+                // The number is not needed if it cannot be written.
                 let _ = write!(io::stderr(), "\r{done} of {number}");
             }
         },

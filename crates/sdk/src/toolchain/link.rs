@@ -148,8 +148,8 @@ fn undefined(side: Side, place: &str, symbol: &str) -> String {
     }
 }
 
-/// Says that the variables do not fit. `text` is like `error: initial memory too small, 300000 bytes
-/// needed`.
+/// Says that the variables do not fit. `text` is like `error: initial memory too small, 300000
+/// bytes needed`.
 fn too_large(side: Side, text: &str) -> String {
     let numbers = text.split(|c: char| !c.is_ascii_digit());
     let needed: Option<u32> = numbers.filter_map(|number| number.parse().ok()).next();

@@ -1,10 +1,10 @@
 //! A shuffle of one vector is told to be one.
 //!
-//! Each vector is shuffled after it is loaded and before it is stored. WebAssembly's shuffle has two
-//! operands, and LLVM takes any local for one whose bytes it does not use. If that local has the result
-//! of the last round of a loop, then no round starts before the last one ends: a loop with a square
-//! root and a division took 4.6 times as long. Such a shuffle becomes a swizzle, which has one operand
-//! and a constant. So does a shuffle of a vector and zeros.
+//! Each vector is shuffled after it is loaded and before it is stored. WebAssembly's shuffle has
+//! two operands, and LLVM takes any local for one whose bytes it does not use. If that local has
+//! the result of the last round of a loop, then no round starts before the last one ends: a loop
+//! with a square root and a division took 4.6 times as long. Such a shuffle becomes a swizzle,
+//! which has one operand and a constant. So does a shuffle of a vector and zeros.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};
 /// An index of a swizzle that gives 0.
 const ZERO: u8 = 0x80;
 
-/// Turns each shuffle whose second operand does not matter, or is zero, into a swizzle. Code keeps its
-/// place: both forms have the same length.
+/// Turns each shuffle whose second operand does not matter, or is zero, into a swizzle. Code keeps
+/// its place: both forms have the same length.
 pub(crate) fn to_swizzles(module: &mut [u8]) -> Result<(), BinaryReaderError> {
     let mut parameters = Vec::new(); // of each type
     let mut types = Vec::new().into_iter(); // of the functions that follow
@@ -53,7 +53,8 @@ pub(crate) fn to_swizzles(module: &mut [u8]) -> Result<(), BinaryReaderError> {
     Ok(())
 }
 
-/// Adds such shuffles of a function: where the second operand is, where the shuffle is, and its lanes.
+/// Adds such shuffles of a function: where the second operand is, where the shuffle is, and its
+/// lanes.
 fn find(
     body: &FunctionBody<'_>,
     parameters: u32,

@@ -26,7 +26,8 @@ int main(unsigned long long id, unsigned long long argp, unsigned long long envp
         while (signal != 0x11)
             signal |= spu_read_signal1();
         printf("SPE 0: the words are %u in all, the signal is %#x, %s, %c\n", sum, signal, buffer, buffer[64]);
-        /* A word for the signal register and the mailbox of SPE 1: at the same place in a quadword. */
+        /* A word for the signal register and the mailbox of SPE 1: at the same place in a
+           quadword. */
         words[3] = 0x55;
         mfc_sndsig(&words[3], info[2] + 12, 2, 0, 0);
         wait();

@@ -1,5 +1,5 @@
-/* The PPU reaches a running SPE: its local store as memory, proxy DMA, signals, mailboxes with their modes; and
- * one SPE reaches another by addresses of the PPU. */
+/* The PPU reaches a running SPE: its local store as memory, proxy DMA, signals, mailboxes with
+ * their modes; and one SPE reaches another by addresses of the PPU. */
 #include <libspe2.h>
 #include <pthread.h>
 #include <stdio.h>

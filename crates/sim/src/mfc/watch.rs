@@ -59,8 +59,8 @@ impl World {
         observer.queue_depth(now, spe, issuer, mfc.depth(issuer));
     }
 
-    /// Returns the place in foreign source of the program that issues a command now. In the condition
-    /// of a wait another thread may run, so it is that of the only thread with a place.
+    /// Returns the place in foreign source of the program that issues a command now. In the
+    /// condition of a wait another thread may run, so it is that of the only thread with a place.
     pub(super) fn place(&self, spe: SpeId, issuer: Issuer) -> Option<&'static str> {
         let processor = self.spe(spe);
         match issuer {

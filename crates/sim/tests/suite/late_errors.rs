@@ -117,7 +117,7 @@ fn a_late_fault_that_is_taken_harms_no_list_that_stalls_meanwhile() {
             assert_eq!(mfc.take_late_fault(), None);
             issue_bad_list(spe, &region);
             mfc.wait_all(TagMask::ALL);
-            // The fault is there, and nobody has taken it.
+            // The fault is there, and no program has taken it.
             write_list(spe, region.at(0), [true, false]);
             let list = RawCommand::getl(LsAddr(0x3000), region.at(0).eah(), LIST, 16, other);
             mfc.issue(list).unwrap();

@@ -1,9 +1,10 @@
 /* Read before every C source of a Cell program (`-include cellworks.h`), of both sides.
  *
- * The front end is clang for PowerPC, whose own va_list is a structure of registers. The code generator
- * is that of wasm32, which passes the address of a block of arguments. So va_list is that address here:
- * each scalar or vector lies in the block at its own alignment (4 at least), and a structure is passed by
- * the address of a copy. This address is the only word of the block in the byte order of wasm.
+ * The front end is clang for PowerPC, whose own va_list is a structure of registers. The code
+ * generator is that of wasm32, which passes the address of a block of arguments. So va_list is
+ * that address here: each scalar or vector lies in the block at its own alignment (4 at least),
+ * and a structure is passed by the address of a copy. This address is the only word of the block
+ * in the byte order of wasm.
  */
 #ifndef __CELLWORKS_H__
 #define __CELLWORKS_H__
@@ -34,7 +35,8 @@ extern void __cw_va_start(__cw_va_list *list) __asm__("llvm.va_start.p0");
 #define __cw_va_size(type) (__cw_va_is_record(type) ? 4u : ((unsigned)sizeof(type) + 3u) & ~3u)
 #define __cw_va_align(type) (__cw_va_is_record(type) || __alignof__(type) < 4 ? 4u : (unsigned)__alignof__(type))
 
-/* A function of a header that leaves no frame of its own: errors and traces name the line that calls it. */
+/* A function of a header that leaves no frame of its own: errors and traces name the line that
+   calls it. */
 #define __cw_inline static __inline__ __attribute__((__always_inline__, __nodebug__, __unused__))
 #define __cw_overload static __inline__ __attribute__((__overloadable__, __always_inline__, __nodebug__, __unused__))
 

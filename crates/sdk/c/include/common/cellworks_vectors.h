@@ -1,4 +1,5 @@
-/* What the intrinsics of both sides are made of: vectors without a side's own rules for operators. */
+/* What the intrinsics of both sides are made of: vectors without a side's own rules for
+   operators. */
 #ifndef __CELLWORKS_VECTORS_H__
 #define __CELLWORKS_VECTORS_H__
 

@@ -20,8 +20,8 @@ extern float rand_0_to_1(void);
 extern float rand_minus1_to_1(void);
 
 #ifdef __SPU__
-/* Copies by DMA, 16 KB at a time, and waits. Addresses are multiples of 16, and so the size is rounded up.
- * They return the bytes copied, 0 if an address is no multiple of 16. */
+/* Copies by DMA, 16 KB at a time, and waits. Addresses are multiples of 16, and so the size is
+ * rounded up. They return the bytes copied, 0 if an address is no multiple of 16. */
 extern uint32_t copy_from_ls(uint64_t to, uint32_t from, uint32_t size);
 extern uint32_t copy_to_ls(uint32_t to, uint64_t from, uint32_t size);
 #endif

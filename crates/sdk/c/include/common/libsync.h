@@ -1,7 +1,9 @@
-/* Atomic numbers, locks, conditions and completions in memory of the PPU, by their published names.
+/* Atomic numbers, locks, conditions and completions in memory of the PPU, by their published
+ * names.
  *
- * Both sides use the same words, at effective addresses that are multiples of 4 (a condition has 4 bytes too).
- * Whoever waits polls. A name with an underscore in front is the same function.
+ * Both sides use the same words, at effective addresses that are multiples of 4 (a condition has
+ * 4 bytes too). A program that waits polls. A name with an underscore in front is the same
+ * function.
  */
 #ifndef __LIBSYNC_H__
 #define __LIBSYNC_H__

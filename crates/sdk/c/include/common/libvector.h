@@ -1,6 +1,8 @@
-/* Products, lengths and reflections of single vectors of floats, by their published names, for both sides.
+/* Products, lengths and reflections of single vectors of floats, by their published names, for
+ * both sides.
  *
- * A 3 in a name leaves element 3 out of sums. A name with an underscore in front is the same function.
+ * A 3 in a name leaves element 3 out of sums. A name with an underscore in front is the same
+ * function.
  */
 #ifndef __LIBVECTOR_H__
 #define __LIBVECTOR_H__

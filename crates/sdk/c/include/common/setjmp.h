@@ -1,5 +1,5 @@
-/* Programs include this header also where they never jump. WebAssembly cannot, so the linker names the
- * object that does. */
+/* Programs include this header also where they never jump. WebAssembly cannot, so the linker
+ * names the object that does. */
 #ifndef __SETJMP_H__
 #define __SETJMP_H__
 

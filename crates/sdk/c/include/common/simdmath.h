@@ -1,7 +1,8 @@
 /* Mathematical functions of vectors, by their published names, for both sides.
  *
- * A name ends in f4 for four floats, in d2 for two doubles, and in i4, u4, ll2 and ull2 for integers. A name with an
- * underscore in front is the same function. What is not one operation of vectors calls the C library for each element.
+ * A name ends in f4 for four floats, in d2 for two doubles, and in i4, u4, ll2 and ull2 for
+ * integers. A name with an underscore in front is the same function. What is not one operation
+ * of vectors calls the C library for each element.
  */
 #ifndef __SIMDMATH_H__
 #define __SIMDMATH_H__

@@ -1,14 +1,16 @@
-/* The vector intrinsics of the PPU (AltiVec, VMX), by their published names, as overloads for each type of vector.
+/* The vector intrinsics of the PPU (AltiVec, VMX), by their published names, as overloads for
+ * each type of vector.
  *
- * Floats are those of IEEE 754: denormals are kept, and vec_re and vec_rsqrte give the quotient, not an estimate.
- * The saturation bit of the VSCR is not kept, and hints to caches do nothing.
+ * Floats are those of IEEE 754: denormals are kept, and vec_re and vec_rsqrte give the quotient,
+ * not an estimate. The saturation bit of the VSCR is not kept, and hints to caches do nothing.
  */
 #ifndef __ALTIVEC_H
 #define __ALTIVEC_H
 
 #include <cellworks_vectors.h>
 
-/* X(f, vector, scalar, vector for arithmetic, the unsigned one, the signed one, its vector of masks). */
+/* X(f, vector, scalar, vector for arithmetic, the unsigned one, the signed one, its vector of
+   masks). */
 #define __CW_EACH_BYTE(X, f) \
   X(f, vec_uchar16, unsigned char, __cw_u8, __cw_u8, __cw_s8, vec_bchar16) \
   X(f, vec_char16, signed char, __cw_s8, __cw_u8, __cw_s8, vec_bchar16)
@@ -117,7 +119,8 @@ __CW_PRODUCTS(vec_ushort8, vec_uchar16, __cw_u16, 8)
 __CW_PRODUCTS(vec_short8, vec_char16, __cw_s16, 8)
 __CW_PRODUCTS(vec_uint4, vec_ushort8, __cw_u32, 16)
 __CW_PRODUCTS(vec_int4, vec_short8, __cw_s32, 16)
-/* The halfwords of a * b, rounded or not, shifted to the right by 15 and added to c with saturation. */
+/* The halfwords of a * b, rounded or not, shifted to the right by 15 and added to c with
+   saturation. */
 __cw_inline vec_short8 __cw_madds(vec_short8 __a, vec_short8 __b, vec_short8 __c, int __round) {
   vec_short8 __r;
   for (int __i = 0; __i < 8; __i++) {
@@ -238,7 +241,8 @@ __CW_SHIFTS(vec_short8, __cw_u16, __cw_s16, vec_ushort8, 16)
 __CW_SHIFTS(vec_uint4, __cw_u32, __cw_s32, vec_uint4, 32)
 __CW_SHIFTS(vec_int4, __cw_u32, __cw_s32, vec_uint4, 32)
 
-/* Of the whole vector, by the last byte of b: its highest five bits count bytes, and its lowest three bits. */
+/* Of the whole vector, by the last byte of b: its highest five bits count bytes, and its lowest
+   three bits. */
 #define __CW_LAST(b) ((unsigned char)((__cw_u8)(b))[15])
 __cw_inline __cw_u8 __cw_sll(__cw_u8 __x, int __n) {
   __cw_u64 __a = (__cw_u64)__x, __low = __builtin_shufflevector(__a, (__cw_u64){0}, 1, 2);

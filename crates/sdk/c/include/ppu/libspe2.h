@@ -1,6 +1,7 @@
 /* The SPE runtime library, version 2: contexts of SPE programs, as a PPU program uses them.
  *
- * Source: SPE Runtime Management Library 2.2 (IBM, 2007). What differs here is in docs/cell-c.md. */
+ * Source: SPE Runtime Management Library 2.2 (IBM, 2007). What differs here is in
+ * docs/cell-c.md. */
 #ifndef _LIBSPE2_H
 #define _LIBSPE2_H
 

@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* What the runtime gives to a PPU program. `bytes` is 4 or 8, and `address` a multiple of it. A number in memory is
- * big-endian. An SPE's command that writes the line of 128 bytes ends a reservation, and so does another one. */
+/* What the runtime gives to a PPU program. `bytes` is 4 or 8, and `address` a multiple of it. A
+ * number in memory is big-endian. An SPE's command that writes the line of 128 bytes ends a
+ * reservation, and so does another one. */
 extern unsigned long long __cw_load_reserved(const volatile void *address, unsigned bytes) __asm__("ppu.load_reserved");
 extern unsigned __cw_store_conditional(volatile void *address, unsigned bytes, unsigned long long value)
     __asm__("ppu.store_conditional");

@@ -1,7 +1,9 @@
-/* A cache of memory of the PPU in the local store, by its published names. Each inclusion makes one cache.
+/* A cache of memory of the PPU in the local store, by its published names. Each inclusion makes
+ * one cache.
  *
- * Before the inclusion a program defines CACHE_NAME and CACHED_TYPE, and may define CACHE_LOG2NWAY (2), CACHE_LOG2NSETS
- * (6), CACHELINE_LOG2SIZE (7), CACHE_TYPE (CACHE_TYPE_RW), CACHE_SET_TAGID(set) and CACHE_STATS.
+ * Before the inclusion a program defines CACHE_NAME and CACHED_TYPE, and may define
+ * CACHE_LOG2NWAY (2), CACHE_LOG2NSETS (6), CACHELINE_LOG2SIZE (7), CACHE_TYPE (CACHE_TYPE_RW),
+ * CACHE_SET_TAGID(set) and CACHE_STATS.
  */
 #include <spu_mfcio.h>
 #include <stdio.h>
@@ -15,8 +17,8 @@
 /* A value is read or written in the cache. */
 #define cache_rd(name, ea) (__cw_cache_rd_##name((unsigned long long)(ea)))
 #define cache_wr(name, ea, value) (__cw_cache_wr_##name((unsigned long long)(ea), (value)))
-/* The address of a value in the local store, to write it or (cache_touch) to read it. It is good until another line takes its place, or until it is unlocked
- * if it is locked. */
+/* The address of a value in the local store, to write it or (cache_touch) to read it. It is good
+ * until another line takes its place, or until it is unlocked if it is locked. */
 #define cache_rw(name, ea) (__cw_cache_rw_##name((unsigned long long)(ea)))
 #define cache_touch(name, ea) (__cw_cache_touch_##name((unsigned long long)(ea)))
 #define cache_wait(name, address) ((void)(address))

@@ -1,7 +1,7 @@
 /* The specific intrinsics of an SPU (si_*): one for each instruction, over quadwords.
  *
- * A scalar is in the preferred slot: a word in word 0, a halfword in bytes 2 and 3, a byte in byte 3.
- * Immediate values may be any integers.
+ * A scalar is in the preferred slot: a word in word 0, a halfword in bytes 2 and 3, a byte in
+ * byte 3. Immediate values may be any integers.
  */
 #ifndef __CELLWORKS_SI_H__
 #define __CELLWORKS_SI_H__
@@ -54,7 +54,8 @@ __cw_inline qword si_gb(qword __x) { return (qword)spu_gather((vec_uint4)__x); }
 __cw_inline qword si_gbh(qword __x) { return (qword)spu_gather((vec_ushort8)__x); }
 __cw_inline qword si_gbb(qword __x) { return (qword)spu_gather((vec_uchar16)__x); }
 
-/* The pattern of si_shufb that puts the scalar of its first operand at an address into its second one. */
+/* The pattern of si_shufb that puts the scalar of its first operand at an address into its
+   second one. */
 #define __CW_SI_INSERT(letter, bytes, first) \
   __cw_inline qword si_c##letter##x(qword __x, qword __y) { \
     unsigned __at = (si_to_uint(__x) + si_to_uint(__y)) & (16 - bytes); \
@@ -130,7 +131,8 @@ __CW_SI_LOGIC(and, &)
 __CW_SI_LOGIC(or, |)
 __CW_SI_LOGIC(xor, ^)
 
-/* Shifts and rotations: of elements, then of the whole quadword, by a count in the preferred slot. */
+/* Shifts and rotations: of elements, then of the whole quadword, by a count in the preferred
+   slot. */
 #define __CW_SI_SHIFT(name, V, C, function) \
   __cw_inline qword si_##name(qword __x, qword __n) { return (qword)function((V)__x, (C)__n); } \
   __cw_inline qword si_##name##i(qword __x, int __n) { return (qword)function((V)__x, __n); }

@@ -1,10 +1,18 @@
 /* The intrinsics of an SPU, by their published names.
  *
- * Generic intrinsics (spu_*) are overloads for each type of vector. A scalar in place of a vector is splatted.
+ * Generic intrinsics (spu_*) are overloads for each type of vector. A scalar in place of a
+ * vector is splatted.
+ *
  * Where the SPU's arithmetic is not that of IEEE 754, these are (docs/cell-c.md):
- * float: rounded to nearest, with infinities, NaN and denormals; an SPU truncates and has none of them.
- * double: as IEEE; an SPU's DFMA rounds once, and here the product of spu_madd and its relatives is rounded first.
- * spu_re, spu_rsqrte: the quotient, not an estimate of 12 bits; at 0 the largest number, not an infinity.
+ *
+ * float: rounded to nearest, with infinities, NaN and denormals; an SPU truncates and has none
+ * of them.
+ *
+ * double: as IEEE; an SPU's DFMA rounds once, and here the product of spu_madd and its relatives
+ * is rounded first.
+ *
+ * spu_re, spu_rsqrte: the quotient, not an estimate of 12 bits; at 0 the largest number, not an
+ * infinity.
  */
 #ifndef __SPU_INTRINSICS_H__
 #define __SPU_INTRINSICS_H__
@@ -14,7 +22,8 @@
 
 typedef __vector signed char qword;
 
-/* X(f, vector, scalar, vector for arithmetic, the unsigned one, type of its masks) for each type. */
+/* X(f, vector, scalar, vector for arithmetic, the unsigned one, type of its masks) for each
+   type. */
 #define __CW_EACH_INT(X, f) \
   X(f, vec_uchar16, unsigned char, __cw_u8, __cw_u8, vec_uchar16) \
   X(f, vec_char16, signed char, __cw_s8, __cw_u8, vec_uchar16) \
@@ -330,7 +339,8 @@ __cw_overload vec_uint4 spu_maskw(unsigned __bits) {
   return (vec_uint4)((__CW_SPLAT(__cw_u32, unsigned, __bits) & __bit) == __bit);
 }
 
-/* Byte n of the result is byte p[n] of the pair (a, b); 0x80 to 0xbf give 0, 0xc0 to 0xdf 0xff, 0xe0 and more 0x80. */
+/* Byte n of the result is byte p[n] of the pair (a, b); 0x80 to 0xbf give 0, 0xc0 to 0xdf 0xff,
+   0xe0 and more 0x80. */
 __cw_inline __cw_u8 __cw_shuffle(__cw_u8 __a, __cw_u8 __b, __cw_u8 __p) {
   __cw_u8 __at = __p & 0x9f, __special = (__cw_u8)(__p > 0xbf) & ~((__cw_u8)(__p > 0xdf) & 0x7f);
   if (__builtin_constant_p(__p[0])) { /* of a known pattern, this form becomes one shuffle */
@@ -348,8 +358,8 @@ __CW_EACH(__CW_SHUFFLE, )
 
 /* ---- Shifts and rotations of elements ---- */
 
-/* Counts have one bit more than the width needs: that bit shifts everything out. rlmask and rlmaska shift to the
- * right by the negative of the count. */
+/* Counts have one bit more than the width needs: that bit shifts everything out. rlmask and
+ * rlmaska shift to the right by the negative of the count. */
 #define __CW_SHIFTS(V, U, S, E, W, C) \
   __cw_overload V spu_rl(V __a, C __n) { \
     U __l = (U)__n & (W - 1); \
@@ -442,7 +452,8 @@ __CW_EACH(__CW_QUAD, )
 #define spu_hcmpeq(a, b) ((a) == (b) ? __cw_halt() : (void)0)
 #define spu_hcmpgt(a, b) ((a) > (b) ? __cw_halt() : (void)0)
 
-/* Interrupts do not come: an event is found by spu_bisled, by reading its status or by counting it. */
+/* Interrupts do not come: an event is found by spu_bisled, by reading its status or by counting
+   it. */
 #define spu_ienable() ((void)0)
 #define spu_idisable() ((void)0)
 #define spu_bisled(function) (__cw_rchcnt(SPU_RdEventStat) ? (void)((void (*)(void))(function))() : (void)0)

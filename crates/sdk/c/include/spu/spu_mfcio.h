@@ -8,8 +8,8 @@
 #include <spu_intrinsics.h>
 #include <stdint.h>
 
-/* Opcodes of the MFC. The letters after PUT and GET: B is with a barrier, F with a fence, L by a list, and
- * R with a hint that the data is soon read elsewhere. */
+/* Opcodes of the MFC. The letters after PUT and GET: B is with a barrier, F with a fence, L by a
+ * list, and R with a hint that the data is soon read elsewhere. */
 #define MFC_PUT_CMD 0x0020
 #define MFC_PUTB_CMD 0x0021
 #define MFC_PUTF_CMD 0x0022
@@ -107,7 +107,8 @@ typedef struct mfc_list_element {
 #define mfc_getb(ls, ea, size, tag, tid, rid) __cw_mfc(ls, ea, size, tag, tid, rid, MFC_GETB_CMD)
 #define mfc_getf(ls, ea, size, tag, tid, rid) __cw_mfc(ls, ea, size, tag, tid, rid, MFC_GETF_CMD)
 
-/* Transfers by a list: the high word of the address comes from `ea`, the low words from the list. */
+/* Transfers by a list: the high word of the address comes from `ea`, the low words from the
+   list. */
 #define __cw_mfcl(ls, ea, list, size, tag, tid, rid, cmd) \
   spu_mfcdma64(ls, mfc_ea2h(ea), (unsigned)(list), size, tag, MFC_CMD_WORD(tid, rid, cmd))
 #define mfc_putl(ls, ea, list, size, tag, tid, rid) __cw_mfcl(ls, ea, list, size, tag, tid, rid, MFC_PUTL_CMD)
@@ -184,7 +185,8 @@ typedef struct mfc_list_element {
 #define spu_write_srr0(srr0) spu_writech(SPU_WrSRR0, srr0)
 #define spu_read_srr0() spu_readch(SPU_RdSRR0)
 
-/* Tags that a program reserves, so that its parts do not use the same one. One list for a whole program. */
+/* Tags that a program reserves, so that its parts do not use the same one. One list for a whole
+   program. */
 #define MFC_TAG_VALID 0
 #define MFC_TAG_INVALID 0xFFFFFFFF
 

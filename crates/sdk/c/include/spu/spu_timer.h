@@ -1,7 +1,9 @@
-/* A clock that counts the ticks of the decrementer upwards, and timers, by their published names.
+/* A clock that counts the ticks of the decrementer upwards, and timers, by their published
+ * names.
  *
- * No interrupt comes here. Whoever measures more than one turn of the decrementer (54 s of a PS3) reads the clock in
- * between. The functions of timers are called by spu_clock_read, when their time is over.
+ * No interrupt comes here. A program that measures more than one turn of the decrementer (54 s
+ * of a PS3) reads the clock in between. The functions of timers are called by spu_clock_read, when
+ * their time is over.
  */
 #ifndef __SPU_TIMER_H__
 #define __SPU_TIMER_H__
@@ -32,7 +34,8 @@ extern int spu_clock_stop(void);
 /* The ticks since the start. */
 extern uint64_t spu_clock_read(void);
 
-/* A timer that calls `function` with its number each `interval` ticks: its number, or -1 if all are in use. */
+/* A timer that calls `function` with its number each `interval` ticks: its number, or -1 if all
+   are in use. */
 extern int spu_timer_alloc(int interval, void (*function)(int id));
 extern int spu_timer_start(int id);
 extern int spu_timer_stop(int id);
@@ -43,7 +46,8 @@ extern unsigned spu_timebase(void);
 
 /* For programs that name a function for interrupts: it is not called. */
 extern void spu_slih_register(unsigned mask, unsigned (*function)(unsigned events));
-/* The function that such programs name for the decrementer. It returns the events but that of the decrementer. */
+/* The function that such programs name for the decrementer. It returns the events but that of
+   the decrementer. */
 extern unsigned spu_clock_slih(unsigned events);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* What C++ needs without its library: memory, and the function in place of a missing virtual one. */
+/* What C++ needs without its library: memory, and the function in place of a missing virtual
+   one. */
 #include <stdio.h>
 #include <stdlib.h>
 

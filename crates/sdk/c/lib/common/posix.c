@@ -1,7 +1,7 @@
 /*
- * What Linux has and WASI has not, as far as it makes sense for one program that has the machine for
- * itself: the time that it has taken, who it is, memory of its own by mmap, and signals that it sends
- * to itself.
+ * What Linux has and WASI has not, as far as it makes sense for one program that has the machine
+ * for itself: the time that it has taken, who it is, memory of its own by mmap, and signals that it
+ * sends to itself.
  */
 #include <errno.h>
 #include <signal.h>

@@ -109,8 +109,8 @@ int write_trylock(mutex_ea_t lock) { return mutex_trylock(lock); }
 void write_lock(mutex_ea_t lock) { mutex_lock(lock); }
 void write_unlock(mutex_ea_t lock) { mutex_unlock(lock); }
 
-/* Conditions: the low half of the word counts the waiters that came, the high half those that may go on. A waiter
- * remembers how many came before it. */
+/* Conditions: the low half of the word counts the waiters that came, the high half those that
+ * may go on. A waiter remembers how many came before it. */
 
 void cond_init(cond_ea_t condition) { atomic_set(condition, 0); }
 
@@ -137,7 +137,8 @@ static void let_go(cond_ea_t condition, int all) {
 void cond_signal(cond_ea_t condition) { let_go(condition, 0); }
 void cond_broadcast(cond_ea_t condition) { let_go(condition, 1); }
 
-/* Completions: how many waiters may go on; after complete_all, so many that none is subtracted. */
+/* Completions: how many waiters may go on; after complete_all it is ALL, and none is
+   subtracted. */
 
 #define ALL 0x40000000
 

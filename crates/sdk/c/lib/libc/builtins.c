@@ -2,8 +2,8 @@
 
 typedef unsigned long long u64;
 
-/* Numbers of 128 bits are passed and returned as two of 64 bits, the lower one first, and the result lies
- * in memory in the order of WebAssembly. */
+/* Numbers of 128 bits are passed and returned as two of 64 bits, the lower one first, and the
+ * result lies in memory in the order of WebAssembly. */
 void __multi3(u64 *result, u64 a_low, u64 a_high, u64 b_low, u64 b_high) {
   u64 low = (a_low & 0xffffffff) * (b_low & 0xffffffff);
   u64 middle = (a_low >> 32) * (b_low & 0xffffffff) + (low >> 32);
@@ -24,8 +24,8 @@ static void product(u64 *result, u64 a, u64 b) {
   result[1] = (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
 }
 
-/* A product of signed numbers of 128 bits, and whether it does not fit: what checks a product of a signed
- * and an unsigned number of 64 bits calls it. */
+/* A product of signed numbers of 128 bits, and whether it does not fit: what checks a product of
+ * a signed and an unsigned number of 64 bits calls it. */
 void __muloti4(u64 *result, u64 a_low, u64 a_high, u64 b_low, u64 b_high, int *overflow) {
   int negative = (long long)(a_high ^ b_high) < 0;
   u64 low[2], cross[2];

@@ -1,4 +1,5 @@
-/* The start and the end of a program of the PPU. The machine calls these, and `main` between them. */
+/* The start and the end of a program of the PPU. The machine calls these, and `main` between
+   them. */
 #include <stdlib.h>
 
 extern void __wasm_call_ctors(void);

@@ -1,7 +1,8 @@
-/* The start and the end of a program of an SPU. The machine calls these, and `main` between them.
+/* The start and the end of a program of an SPU. The machine calls these, and `main` between
+ * them.
  *
- * A context may be run again without a new load: its globals then keep their values. The C library's own
- * exit works once, so these functions take its place. */
+ * A context may be run again without a new load: its globals then keep their values. The C
+ * library's own exit works once, so these functions take its place. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* The vector intrinsics of the PPU, of each type, against scalar definitions. Compiled for the PPU. */
+/* The vector intrinsics of the PPU, of each type, against scalar definitions. Compiled for the
+   PPU. */
 #include <altivec.h>
 #include "check.h"
 

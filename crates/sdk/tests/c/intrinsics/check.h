@@ -1,4 +1,5 @@
-/* What the tests of intrinsics share: quadwords as all types, numbers, and a comparison that says what differs. */
+/* What the tests of intrinsics share: quadwords as all types, numbers, and a comparison that
+   says what differs. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -79,7 +80,8 @@ static void check(const char *intrinsic, const char *type) {
   print("a   ", &a), print("b   ", &b), print("c   ", &c), print("got ", &got), print("want", &want);
 }
 
-/* Calls with the quadwords a, b and c of one type: `value` is the scalar definition of element i. */
+/* Calls with the quadwords a, b and c of one type: `value` is the scalar definition of element
+   i. */
 #define ELEMENTWISE(intrinsic, V, R, n, call, value) \
   for (i = 0; i < n; i++) want.e_##R[i] = value; \
   got.R = call; \

@@ -1,4 +1,5 @@
-/* Halts, events, stops and channels: what is asked of the runtime, with the test's own in its place. */
+/* Halts, events, stops and channels: what is asked of the runtime, with the test's own in its
+   place. */
 #include <spu_intrinsics.h>
 #include "expect.h"
 

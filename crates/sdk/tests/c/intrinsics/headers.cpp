@@ -1,4 +1,5 @@
-/* All headers of a side in C++, where `vector` and `bool` have other meanings, too; and overloads of both languages. */
+/* All headers of a side in C++, where `vector` and `bool` have other meanings, too; and overloads
+   of both languages. */
 #ifdef __SPU__
 #include <cbe_mfc.h>
 #include <spu_internals.h>

@@ -1,4 +1,5 @@
-/* Locks, numbers, conditions and completions, with reservations of the test's own that fail now and then. */
+/* Locks, numbers, conditions and completions, with reservations of the test's own that fail now
+   and then. */
 #include <stddef.h>
 #include <string.h>
 #include "expect.h"

@@ -1,4 +1,5 @@
-/* The intrinsics of the PPU that are no vectors, but for time and reservations; and lists of sys/queue.h. For the PPU. */
+/* The intrinsics of the PPU that are no vectors, but for time and reservations; and lists of
+   sys/queue.h. For the PPU. */
 #include <ppu_intrinsics.h>
 #include <stddef.h>
 #include <sys/queue.h>

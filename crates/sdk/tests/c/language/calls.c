@@ -1,4 +1,5 @@
-/* What functions take and return: arguments without names, structures, old declarations, pointers. */
+/* What functions take and return: arguments without names, structures, old declarations,
+   pointers. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

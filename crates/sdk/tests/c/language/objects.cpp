@@ -1,4 +1,5 @@
-// Classes: constructors before main, virtual functions, pointers to members, templates, new and delete.
+// Classes: constructors before main, virtual functions, pointers to members, templates, new and
+// delete.
 #include <stdio.h>
 
 static int made = 0;

@@ -1,4 +1,5 @@
-/* Deep calls, aligned local variables, and what malloc has: an SPU program gives both half of its memory. */
+/* Deep calls, aligned local variables, and what malloc has: an SPU program gives both half of
+   its memory. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * Lists of elements that hold their own links, as on Linux and the BSDs: SLIST (single links), LIST
- * (double links), STAILQ (single links and a tail) and TAILQ (double links and a tail).
+ * Lists of elements that hold their own links, as on Linux and the BSDs: SLIST (single links),
+ * LIST (double links), STAILQ (single links and a tail) and TAILQ (double links and a tail).
  *
- * LIST and TAILQ keep in each element the address of the pointer that points to the element, so that
- * an element is removed without its list.
+ * LIST and TAILQ keep in each element the address of the pointer that points to the element, so
+ * that an element is removed without its list.
  */
 #ifndef __CELLWORKS_SYS_QUEUE_H__
 #define __CELLWORKS_SYS_QUEUE_H__
@@ -109,7 +109,8 @@
         STAILQ_TAKE_(head, link_, field); \
     } while (0)
 
-/* Double links, and the address of the last pointer. The head looks like the links of an element. */
+/* Double links, and the address of the last pointer. The head looks like the links of an
+   element. */
 #define TAILQ_HEAD(name, type) struct name { struct type *tqh_first; struct type **tqh_last; }
 #define TAILQ_HEAD_INITIALIZER(head) { 0, &(head).tqh_first }
 #define TAILQ_ENTRY(type) struct { struct type *tqe_next; struct type **tqe_prev; }

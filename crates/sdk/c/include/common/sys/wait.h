@@ -1,4 +1,5 @@
-/* The ends of other processes, of which there are none: programs include this file for its macros. */
+/* The ends of other processes, of which there are none: programs include this file for its
+   macros. */
 #ifndef __CELLWORKS_SYS_WAIT_H__
 #define __CELLWORKS_SYS_WAIT_H__
 
