@@ -311,6 +311,12 @@ struct Access {
 }
 
 impl Access {
+    /// Of what reads, computes and writes.
+    const OPERATION: Self = Self {
+        atomic: true,
+        volatile: true,
+    };
+
     fn read(rest: &mut Rest<'_>) -> Option<Self> {
         let atomic = rest.eat_word("atomic");
         // What is atomic must happen where the program says, like what is volatile.
@@ -344,6 +350,20 @@ impl Place {
             pointer: pointer.to_owned(),
             tail: tail.map(|part| format!(", {part}")).collect(),
         })
+    }
+
+    /// Returns the place of an operation that reads, computes and writes, and the value that it
+    /// reads. The first of its `operands` after `pointer` is a value.
+    fn of_operation<'a>(
+        pointer: &'a str,
+        mut operands: Vec<&'a str>,
+        ty: &Type,
+        out: &mut Output,
+    ) -> Option<(Self, String)> {
+        operands[0] = pointer;
+        let place = Self::read(operands, false)?;
+        let raw = place.load(Access::OPERATION, &ty.integer()?, out);
+        Some((place, raw))
     }
 
     /// Returns the name of the pointer.
@@ -409,15 +429,9 @@ fn atomic_operation(result: &str, mut rest: Rest<'_>, out: &mut Output) -> Optio
     let pointer = rest.operand();
     rest.expect(",")?;
     let ty = rest.ty()?;
-    let mut operands = rest.operands();
+    let operands = rest.operands();
     let value = ordered(operands.first()?)?;
-    operands[0] = pointer;
-    let place = Place::read(operands, false)?;
-    let access = Access {
-        atomic: true,
-        volatile: true,
-    };
-    let raw = place.load(access, &ty.integer()?, out);
+    let (place, raw) = Place::of_operation(pointer, operands, &ty, out)?;
     // The name stands for the value before, so the line that makes it must not be the load itself.
     let read = out.restored(&ty, &raw)?;
     out.name_last(&read, result);
@@ -444,7 +458,7 @@ fn atomic_operation(result: &str, mut rest: Rest<'_>, out: &mut Output) -> Optio
         _ => return None,
     };
     let (integer, swapped) = out.swapped(&ty, &new)?;
-    place.store(access, &integer, &swapped, out);
+    place.store(Access::OPERATION, &integer, &swapped, out);
     Some(())
 }
 
@@ -458,20 +472,14 @@ fn compare_and_swap(result: &str, mut rest: Rest<'_>, out: &mut Output) -> Optio
     let expected = rest.operand();
     rest.expect(",")?;
     (rest.ty()? == ty).then_some(())?;
-    let mut operands = rest.operands();
+    let operands = rest.operands();
     let new = ordered(ordered(operands.first()?)?)?;
-    operands[0] = pointer;
-    let place = Place::read(operands, false)?;
-    let access = Access {
-        atomic: true,
-        volatile: true,
-    };
-    let raw = place.load(access, &ty.integer()?, out);
+    let (place, raw) = Place::of_operation(pointer, operands, &ty, out)?;
     let read = out.restored(&ty, &raw)?;
     let equal = out.value(format!("icmp eq {ty} {read}, {expected}"));
     let next = out.value(format!("select i1 {equal}, {ty} {new}, {ty} {read}"));
     let (integer, swapped) = out.swapped(&ty, &next)?;
-    place.store(access, &integer, &swapped, out);
+    place.store(Access::OPERATION, &integer, &swapped, out);
     let half = out.value(format!("insertvalue {{ {ty}, i1 }} poison, {ty} {read}, 0"));
     out.line(format!(
         "  {result} = insertvalue {{ {ty}, i1 }} {half}, i1 {equal}, 1"

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wasmparser::BinaryReader;
+
 /// Why the addresses of a module cannot be turned round.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
@@ -38,28 +40,26 @@ impl fmt::Debug for LinkError {
 ///
 /// The module is damaged, or its data has a relocation that is no address of 4 bytes.
 pub fn swap_pointers(module: &[u8]) -> Result<Vec<u8>, LinkError> {
-    let mut reader = Reader {
-        bytes: module,
-        at: 0,
-    };
-    if reader.take(8, "the header of a module")? != b"\0asm\x01\0\0\0" {
+    let mut reader = Reader(BinaryReader::new(module, 0));
+    let header = "the header of a module";
+    if reader.take(8, header)? != b"\0asm\x01\0\0\0" {
         return Err(LinkError::Damaged {
             at: 0,
-            what: "the header of a module",
+            what: header,
         });
     }
     let mut sections = Vec::new();
-    while reader.at < module.len() {
-        let start = reader.at;
+    while !reader.0.eof() {
+        let start = reader.at();
         let kind = reader.byte()?;
         let length = reader.number()?;
-        let body = reader.at;
+        let body = reader.at();
         reader.take(length, "a section as long as it says")?;
         sections.push(Section {
             kind,
             start,
             body,
-            end: reader.at,
+            end: reader.at(),
         });
     }
     let mut swapped = module.to_vec();
@@ -100,7 +100,7 @@ impl Section {
         }
         let mut reader = self.reader(module);
         let length = reader.number()?;
-        let at = reader.at;
+        let at = reader.at();
         std::str::from_utf8(reader.take(length, "the name of a section")?).map_err(|_| {
             LinkError::Damaged {
                 at,
@@ -110,10 +110,7 @@ impl Section {
     }
 
     fn reader<'m>(&self, module: &'m [u8]) -> Reader<'m> {
-        Reader {
-            bytes: &module[..self.end],
-            at: self.body,
-        }
+        Reader(BinaryReader::new(&module[self.body..self.end], self.body))
     }
 
     /// Turns round the addresses that this section of relocations names, if they are in data.
@@ -126,7 +123,7 @@ impl Section {
         let mut reader = self.reader(module);
         let name = reader.number()?;
         reader.take(name, "the name of a section")?;
-        let at = reader.at;
+        let at = reader.at();
         let target = reader.number()?;
         let target = sections.get(target).ok_or(LinkError::Damaged {
             at,
@@ -136,7 +133,7 @@ impl Section {
             return Ok(());
         }
         for _ in 0..reader.number()? {
-            let at = reader.at;
+            let at = reader.at();
             let kind = reader.byte()?;
             let offset = reader.number()?;
             reader.number()?;
@@ -160,51 +157,40 @@ impl Section {
     }
 }
 
-/// Bytes that are read from a place on.
-struct Reader<'m> {
-    bytes: &'m [u8],
-    at: usize,
-}
+/// Reads, and says what was expected where the bytes do not fit.
+struct Reader<'m>(BinaryReader<'m>);
 
 impl<'m> Reader<'m> {
+    /// Returns the place in the module.
+    fn at(&self) -> usize {
+        self.0.original_position()
+    }
+
+    fn expect<T>(
+        &mut self,
+        what: &'static str,
+        read: impl FnOnce(&mut BinaryReader<'m>) -> wasmparser::Result<T>,
+    ) -> Result<T, LinkError> {
+        let at = self.at();
+        read(&mut self.0).map_err(|_| LinkError::Damaged { at, what })
+    }
+
     fn take(&mut self, length: usize, what: &'static str) -> Result<&'m [u8], LinkError> {
-        let damaged = LinkError::Damaged { at: self.at, what };
-        let end = self.at.checked_add(length).ok_or(damaged)?;
-        let taken = self
-            .bytes
-            .get(self.at..end)
-            .ok_or(LinkError::Damaged { at: self.at, what })?;
-        self.at = end;
-        Ok(taken)
+        self.expect(what, |bytes| bytes.read_bytes(length))
     }
 
     fn byte(&mut self) -> Result<u8, LinkError> {
-        Ok(self.take(1, "a byte")?[0])
+        self.expect("a byte", BinaryReader::read_u8)
     }
 
-    /// Reads a number of at most 32 bits in the form LEB128.
     fn number(&mut self) -> Result<usize, LinkError> {
-        let at = self.at;
-        let mut number = 0_u64;
-        for shift in (0..35).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return usize::try_from(number).map_err(|_| LinkError::Damaged {
-                    at,
-                    what: "a number",
-                });
-            }
-        }
-        Err(LinkError::Damaged {
-            at,
-            what: "a number of at most 5 bytes",
-        })
+        let number = self.expect("a number of at most 5 bytes", BinaryReader::read_var_u32)?;
+        Ok(number as usize)
     }
 
     /// Passes over a number with a sign.
     fn skip_number(&mut self) -> Result<(), LinkError> {
-        while self.byte()? >= 0x80 {}
+        self.expect("a number of at most 5 bytes", BinaryReader::read_var_i32)?;
         Ok(())
     }
 }

@@ -16,10 +16,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wasm_encoder::{
+    CustomSection, Encode, EntityType, FunctionSection, ImportSection, LinkingSection, Module,
+    RawSection, Section, SectionId, SymbolTable,
+};
 use wasmparser::{FuncType, Linking, Parser, Payload, SymbolFlags, SymbolInfo, TypeRef, ValType};
 
 use super::ar;
-use super::wasm::{name, number, section};
 
 /// What the linker says about such a function, before its name.
 const MISMATCH: &str = "function signature mismatch: ";
@@ -131,13 +134,12 @@ impl Signature {
         result.chain(['_']).chain(parameters).collect()
     }
 
-    fn encoded(&self) -> Vec<u8> {
-        let mut bytes = vec![0x60];
-        bytes.extend(number(self.parameters.len() as u32));
-        bytes.extend(self.parameters.iter().map(|one| code(*one)));
-        bytes.extend(number(self.result.iter().len() as u32));
-        bytes.extend(self.result.iter().map(|one| code(*one)));
-        bytes
+    fn encode(&self, to: &mut Vec<u8>) {
+        to.push(0x60);
+        for types in [&self.parameters[..], self.result.as_slice()] {
+            types.len().encode(to);
+            to.extend(types.iter().map(|one| code(*one)));
+        }
     }
 }
 
@@ -262,10 +264,12 @@ fn redirected(
         }
         let new = format!("{called}.{}", signature.letters());
         // The length of the name is before it.
-        let length = number(called.len() as u32).len();
-        content.extend_from_slice(bytes.get(from..at.checked_sub(length)?)?);
-        content.extend(name(&new));
-        from = at + called.len();
+        let mut encoded = Vec::new();
+        called.encode(&mut encoded);
+        let end = at + called.len();
+        content.extend_from_slice(bytes.get(from..end.checked_sub(encoded.len())?)?);
+        new.encode(&mut content);
+        from = end;
         made.insert(new, (called, signature, real.clone()));
     }
     if content.is_empty() {
@@ -273,7 +277,11 @@ fn redirected(
     }
     content.extend_from_slice(bytes.get(from..range.end)?);
     let mut whole = bytes.get(..section_at)?.to_vec();
-    section(&mut whole, IMPORTS, &content);
+    let imports = RawSection {
+        id: SectionId::Import.into(),
+        data: &content,
+    };
+    imports.append_to(&mut whole);
     whole.extend_from_slice(bytes.get(range.end..)?);
     Some(whole)
 }
@@ -323,32 +331,28 @@ fn zero(one: ValType) -> &'static [u8] {
     }
 }
 
-const IMPORTS: u8 = 2;
-
 /// Returns an object with the converting functions.
 fn encode(made: &BTreeMap<String, Adapter>) -> Vec<u8> {
     let count = made.len() as u32;
-    let mut types = number(2 * count);
-    let mut imports = number(count);
-    let mut functions = number(count);
-    let mut code = number(count);
+    let mut types = Vec::new();
+    (2 * count).encode(&mut types);
+    let mut imports = ImportSection::new();
+    let mut functions = FunctionSection::new();
+    let mut code = Vec::new();
+    count.encode(&mut code);
     let mut relocations = Vec::new();
-    let mut symbols = number(2 * count);
     for (at, (_, (called, signature, real))) in (0..).zip(made) {
-        types.extend(signature.encoded());
-        types.extend(real.encoded());
-        imports.extend(name("env"));
-        imports.extend(name(called));
-        imports.push(0);
-        imports.extend(number(2 * at + 1));
-        functions.extend(number(2 * at));
+        signature.encode(&mut types);
+        real.encode(&mut types);
+        imports.import("env", called, EntityType::Function(2 * at + 1));
+        functions.function(2 * at);
         // There are no further locals.
-        let mut body = number(0);
-        for (parameter, to) in (0..).zip(&real.parameters) {
+        let mut body = vec![0];
+        for (parameter, to) in (0_u32..).zip(&real.parameters) {
             match signature.parameters.get(parameter as usize) {
                 Some(from) => {
                     body.push(0x20);
-                    body.extend(number(parameter));
+                    parameter.encode(&mut body);
                     body.extend(conversion(*from, *to).unwrap_or_default());
                 }
                 None => body.extend(zero(*to)),
@@ -365,44 +369,47 @@ fn encode(made: &BTreeMap<String, Adapter>) -> Vec<u8> {
             (None, None) => {}
         }
         body.push(0x0b);
-        code.extend(number(body.len() as u32));
+        body.len().encode(&mut code);
         relocations.push((code.len() + call, at));
         code.extend(body);
     }
-    const UNDEFINED: u32 = 0x10;
-    const FUNCTION: u8 = 0;
+    let mut symbols = SymbolTable::new();
     for at in 0..count {
-        symbols.push(FUNCTION);
-        symbols.extend(number(UNDEFINED));
-        symbols.extend(number(at));
+        symbols.function(SymbolTable::WASM_SYM_UNDEFINED, at, None);
     }
     for (at, adapter) in (count..).zip(made.keys()) {
-        symbols.push(FUNCTION);
-        symbols.extend(number(0));
-        symbols.extend(number(at));
-        symbols.extend(name(adapter));
+        symbols.function(0, at, Some(adapter));
     }
 
-    let mut module = b"\0asm\x01\0\0\0".to_vec();
-    for (id, content) in [(1, types), (IMPORTS, imports), (3, functions), (10, code)] {
-        section(&mut module, id, &content);
-    }
     const CODE_SECTION: u32 = 3;
-    let mut linking = name("linking");
-    linking.extend(number(2));
-    section(&mut linking, 8, &symbols);
-    section(&mut module, 0, &linking);
     const FUNCTION_INDEX: u8 = 0;
-    let mut content = name("reloc.CODE");
-    content.extend(number(CODE_SECTION));
-    content.extend(number(count));
+    let mut calls = Vec::new();
+    CODE_SECTION.encode(&mut calls);
+    count.encode(&mut calls);
     for (offset, symbol) in relocations {
-        content.push(FUNCTION_INDEX);
-        content.extend(number(offset as u32));
-        content.extend(number(symbol));
+        calls.push(FUNCTION_INDEX);
+        offset.encode(&mut calls);
+        symbol.encode(&mut calls);
     }
-    section(&mut module, 0, &content);
+
+    let mut module = Module::new();
     module
+        .section(&RawSection {
+            id: SectionId::Type.into(),
+            data: &types,
+        })
+        .section(&imports)
+        .section(&functions)
+        .section(&RawSection {
+            id: SectionId::Code.into(),
+            data: &code,
+        })
+        .section(LinkingSection::new().symbol_table(&symbols))
+        .section(&CustomSection {
+            name: "reloc.CODE".into(),
+            data: calls.into(),
+        });
+    module.finish()
 }
 
 #[cfg(test)]

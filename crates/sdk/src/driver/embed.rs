@@ -9,8 +9,12 @@
 use std::fs;
 use std::path::Path;
 
+use wasm_encoder::{
+    CustomSection, DataCountSection, DataSymbolDefinition, Encode, ImportSection, MemoryType,
+    Module, RawSection, SectionId, SymbolTable,
+};
+
 use super::tools::{Failed, because};
-use super::wasm::{name, number, section, signed};
 
 /// Runs `embedspu [FLAGS] SYMBOL PROGRAM OBJECT`.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failed> {
@@ -69,7 +73,8 @@ const HANDLE_BYTES: u32 = 16;
 const IMAGE_OFFSET: usize = 4;
 
 /// The alignments of the handle and of the image, as powers of two.
-const ALIGNMENTS: [u32; 2] = [4, 7];
+const HANDLE_ALIGNMENT: u32 = 4;
+const IMAGE_ALIGNMENT: u32 = 7;
 
 /// Returns a WebAssembly object with two data segments: the handle, and the image to which a word
 /// of the handle is relocated.
@@ -80,78 +85,95 @@ fn encode(symbol: &str, image: &[u8]) -> Vec<u8> {
         .flat_map(|word| word.to_be_bytes())
         .collect();
 
-    let mut module = b"\0asm\x01\0\0\0".to_vec();
     // The linker's memory of this name, with the pages that both segments take at least.
-    let mut imports = number(1);
-    imports.extend(name("env"));
-    imports.extend(name("__linear_memory"));
-    imports.extend([2, 0]);
-    imports.extend(number((image_bytes + HANDLE_BYTES).div_ceil(1 << 16)));
-    section(&mut module, 2, &imports);
+    let mut imports = ImportSection::new();
+    let memory = MemoryType {
+        minimum: u64::from((image_bytes + HANDLE_BYTES).div_ceil(1 << 16)),
+        maximum: None,
+        memory64: false,
+        shared: false,
+        page_size_log2: None,
+    };
+    imports.import("env", "__linear_memory", memory);
 
-    section(&mut module, 12, &number(2));
-    let mut data = number(2);
+    let mut data = Vec::new();
+    2_u32.encode(&mut data);
     let mut relocated = 0;
-    let mut at = 0;
+    let mut at = 0_i64;
     for (index, bytes) in [&handle[..], image].into_iter().enumerate() {
         // An active segment at the constant address `at`, which the linker replaces.
         data.extend([0, 0x41]);
-        data.extend(signed(at));
+        at.encode(&mut data);
         data.push(0x0b);
-        data.extend(number(bytes.len() as u32));
+        bytes.len().encode(&mut data);
         if index == 0 {
             relocated = data.len() + IMAGE_OFFSET;
         }
         data.extend_from_slice(bytes);
         at += bytes.len() as i64;
     }
-    section(&mut module, 11, &data);
-    const DATA_SECTION: u32 = 2;
 
     // WASM_SEGMENT_INFO and WASM_SYMBOL_TABLE of the tool conventions.
+    const LINKING_VERSION: u32 = 2;
+    const SEGMENT_INFO: u8 = 5;
     let image_name = format!("{symbol}.image");
-    let mut segments = number(2);
-    for (segment, alignment) in [symbol, &image_name].into_iter().zip(ALIGNMENTS) {
-        segments.extend(name(&format!(".data.{segment}")));
-        segments.extend(number(alignment));
-        segments.extend(number(0));
+    let mut segments = Vec::new();
+    2_u32.encode(&mut segments);
+    let mut symbols = SymbolTable::new();
+    for (index, name, alignment, flags, size) in [
+        (0, symbol, HANDLE_ALIGNMENT, 0, HANDLE_BYTES),
+        (
+            1,
+            &image_name,
+            IMAGE_ALIGNMENT,
+            SymbolTable::WASM_SYM_BINDING_LOCAL,
+            image_bytes,
+        ),
+    ] {
+        format!(".data.{name}").encode(&mut segments);
+        alignment.encode(&mut segments);
+        0_u32.encode(&mut segments);
+        let place = DataSymbolDefinition {
+            index,
+            offset: 0,
+            size,
+        };
+        symbols.data(flags, name, Some(place));
     }
-    const DATA: u8 = 1;
-    const LOCAL: u32 = 2;
-    let mut symbols = number(2);
-    for (segment, (text, flags, bytes)) in [
-        (symbol, 0, HANDLE_BYTES),
-        (image_name.as_str(), LOCAL, image_bytes),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        symbols.push(DATA);
-        symbols.extend(number(flags));
-        symbols.extend(name(text));
-        symbols.extend(number(segment as u32));
-        symbols.extend(number(0));
-        symbols.extend(number(bytes));
-    }
-    let mut linking = name("linking");
-    linking.extend(number(2));
-    for (kind, content) in [(5, &segments), (8, &symbols)] {
-        linking.push(kind);
-        linking.extend(number(content.len() as u32));
-        linking.extend_from_slice(content);
-    }
-    section(&mut module, 0, &linking);
+    let mut linking = Vec::new();
+    LINKING_VERSION.encode(&mut linking);
+    linking.push(SEGMENT_INFO);
+    segments.encode(&mut linking);
+    symbols.encode(&mut linking);
 
+    const DATA_SECTION: u32 = 2;
     const MEMORY_ADDR_I32: u8 = 5;
-    let mut relocations = name("reloc.DATA");
-    relocations.extend(number(DATA_SECTION));
-    relocations.extend(number(1));
+    const IMAGE_SYMBOL: u32 = 1;
+    let mut relocations = Vec::new();
+    DATA_SECTION.encode(&mut relocations);
+    1_u32.encode(&mut relocations);
     relocations.push(MEMORY_ADDR_I32);
-    relocations.extend(number(relocated as u32));
-    relocations.extend(number(1));
-    relocations.extend(signed(0));
-    section(&mut module, 0, &relocations);
+    relocated.encode(&mut relocations);
+    IMAGE_SYMBOL.encode(&mut relocations);
+    0_i32.encode(&mut relocations);
+
+    let mut module = Module::new();
     module
+        .section(&imports)
+        .section(&DataCountSection { count: 2 })
+        .section(&RawSection {
+            id: SectionId::Data.into(),
+            data: &data,
+        })
+        .section(&CustomSection {
+            name: "linking".into(),
+            data: linking.into(),
+        })
+        .section(&CustomSection {
+            name: "reloc.DATA".into(),
+            data: relocations.into(),
+        });
+    module.finish()
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ mod names;
 mod one_line;
 mod sources;
 pub(crate) mod tools;
-mod wasm;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

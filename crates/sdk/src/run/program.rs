@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gimli::{EndianArcSlice, LittleEndian};
+use wasm_encoder::{RawSection, Section};
 use wasmparser::{DataKind, Encoding, Operator, Parser, Payload};
 use wasmtime::{Engine, Module, WasmBacktrace};
 
@@ -152,12 +153,10 @@ impl Program {
                 // The range of the code is not in the file if the file was cut off there.
                 let cut_off = || ProgramError::Damaged("it was cut off".to_owned());
                 let section = module.get(range).ok_or_else(cut_off)?;
-                bare.push(id);
-                append_leb(&mut bare, section.len());
+                RawSection { id, data: section }.append_to(&mut bare);
                 if matches!(payload, Payload::CodeSectionStart { .. }) {
-                    code_at = bare.len();
+                    code_at = bare.len() - section.len();
                 }
-                bare.extend_from_slice(section);
             }
         }
         if found != wanted(side) {
@@ -279,18 +278,6 @@ fn without_first_line(file: &[u8]) -> &[u8] {
     }
     let end = file.iter().position(|byte| *byte == b'\n');
     end.map_or(&[], |end| &file[end + 1..])
-}
-
-/// Appends a number in LEB128, as WebAssembly writes it.
-fn append_leb(to: &mut Vec<u8>, mut number: usize) {
-    loop {
-        let byte = (number & 0x7f) as u8;
-        number >>= 7;
-        if number == 0 {
-            return to.push(byte);
-        }
-        to.push(byte | 0x80);
-    }
 }
 
 #[cfg(test)]
