@@ -4,18 +4,16 @@
 //! reads the standard error of the children, and because the threads of a harness wait with time
 //! limits.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+#[path = "../../../tests/started.rs"]
+mod started;
+
 use std::thread;
 use std::time::Duration;
 
 use cellworks_csp::{Channel, Gate, Network, Reader, Writer};
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
-
-/// The longest time without output after which a child counts as failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+use started::Started;
 
 /// Longer than the time after which there is a hint, with several checks of the watchdog.
 const LONGER_THAN_A_HINT: Duration = Duration::from_secs(16);
@@ -77,7 +75,7 @@ fn main() {
 fn parent() {
     thread::scope(|cases| {
         cases.spawn(|| {
-            let mut child = Started::new("quiet");
+            let mut child = Started::new(&["quiet"]);
             assert_eq!(child.line(), None, "{}", child.said);
             assert!(child.child.wait().unwrap().success(), "{}", child.said);
         });
@@ -89,62 +87,11 @@ fn parent() {
 }
 
 fn says(case: &str, parts: &[&str]) {
-    let mut child = Started::new(case);
+    let mut child = Started::new(&[case]);
     while !parts.iter().all(|part| child.said.contains(part)) {
         if child.line().is_none() {
             panic!("{case}: the child ended after: {}", child.said);
         }
-    }
-}
-
-/// A child process, and the lines that it has printed on standard error.
-struct Started {
-    child: Child,
-    lines: Receiver<String>,
-    said: String,
-}
-
-impl Started {
-    fn new(case: &str) -> Self {
-        let this = std::env::current_exe().expect("this program has a path");
-        let mut child = Command::new(this)
-            .arg(case)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the child can be run");
-        let pipe = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
-        let (sender, lines) = channel();
-        thread::spawn(move || {
-            let mut all = pipe.lines().map(|line| line.expect("messages are text"));
-            all.try_for_each(|line| sender.send(line))
-        });
-        Self {
-            child,
-            lines,
-            said: String::new(),
-        }
-    }
-
-    /// Returns the next line, or `None` after the child has closed its standard error.
-    fn line(&mut self) -> Option<String> {
-        use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        match self.lines.recv_timeout(PATIENCE) {
-            Ok(line) => {
-                self.said += &line;
-                self.said.push('\n');
-                Some(line)
-            }
-            Err(Disconnected) => None,
-            Err(Timeout) => panic!("the child went silent after: {}", self.said),
-        }
-    }
-}
-
-/// Kills the child, which usually waits for ever.
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -7,15 +7,16 @@
 
 #[path = "../../../tests/skipped.rs"]
 mod skipped;
+#[path = "../../../tests/started.rs"]
+mod started;
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,9 +25,7 @@ use cellworks_machine::{CellSpe, Machine, Spe, SpeId};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::thread::futex;
 use skipped::skipped;
-
-/// The longest time without output after which a child counts as failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+use started::Started;
 
 /// The time of several checks of the watchdog, enough for a second warning or an abort.
 const SEVERAL_CHECKS: Duration = Duration::from_secs(4);
@@ -127,76 +126,25 @@ fn proofs_are_missing() -> Option<String> {
     }
 }
 
-/// A child process, and the lines that it has printed on standard error.
-struct Started {
-    child: Child,
-    lines: Receiver<String>,
-    said: String,
+/// Reads lines until one begins with `start`.
+fn read_until(child: &mut Started, start: &str) {
+    while let Some(line) = child.line() {
+        if line.starts_with(start) {
+            return;
+        }
+    }
+    panic!("the child ended after: {}", child.said);
 }
 
-impl Started {
-    fn new(arguments: &[&str]) -> Self {
-        let this = std::env::current_exe().expect("this program has a path");
-        let mut child = Command::new(this)
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the child can be run");
-        let pipe = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
-        let (sender, lines) = channel();
-        thread::spawn(move || {
-            for line in pipe.lines() {
-                let _ = sender.send(line.expect("messages are text"));
-            }
-        });
-        Self {
-            child,
-            lines,
-            said: String::new(),
-        }
-    }
-
-    /// Returns the next line. After the child has closed its standard error, returns `None`.
-    fn line(&mut self) -> Option<String> {
-        match self.lines.recv_timeout(PATIENCE) {
-            Ok(line) => {
-                self.said += &line;
-                self.said.push('\n');
-                Some(line)
-            }
-            Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("the child went silent after: {}", self.said),
-        }
-    }
-
-    /// Reads lines until one begins with `start`.
-    fn until(&mut self, start: &str) {
-        while let Some(line) = self.line() {
-            if line.starts_with(start) {
-                return;
-            }
-        }
-        panic!("the child ended after: {}", self.said);
-    }
-
-    /// Reads all further lines. Returns the exit status of the child, and all its lines.
-    fn end(mut self) -> (ExitStatus, String) {
-        while self.line().is_some() {}
-        let status = self.child.wait().expect("the child has ended");
-        (status, std::mem::take(&mut self.said))
-    }
-}
-
-/// Kills the child, so that a failed test leaves no child behind that waits forever.
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Reads all further lines. Returns the exit status of the child, and all its lines.
+fn end_of(mut child: Started) -> (ExitStatus, String) {
+    while child.line().is_some() {}
+    let status = child.child.wait().expect("the child has ended");
+    (status, std::mem::take(&mut child.said))
 }
 
 fn a_stuck_program_is_named(case: &str, program: &str) {
-    let (status, said) = Started::new(&[case]).end();
+    let (status, said) = end_of(Started::new(&[case]));
     assert_eq!(status.signal(), Some(libc::SIGABRT), "{said}");
     assert!(said.contains(STUCK), "{said}");
     assert_names(&said, program);
@@ -214,7 +162,7 @@ fn assert_names(said: &str, program: &str) {
 }
 
 fn assert_went_on_with_one_warning(child: Started, program: &str, why: &str) {
-    let (status, said) = child.end();
+    let (status, said) = end_of(child);
     assert!(status.success(), "{said}");
     assert_eq!(said.matches("cellworks: ").count(), 1, "{said}");
     assert!(said.contains(why), "{said}");
@@ -222,13 +170,13 @@ fn assert_went_on_with_one_warning(child: Started, program: &str, why: &str) {
 }
 
 fn a_program_that_sleeps_is_left_alone() {
-    let (status, said) = Started::new(&["sleep"]).end();
+    let (status, said) = end_of(Started::new(&["sleep"]));
     assert!(status.success() && said.is_empty(), "{said}");
 }
 
 fn a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on() {
     let mut child = Started::new(&["interrupt"]);
-    child.until(WARNING);
+    read_until(&mut child, WARNING);
     thread::sleep(SEVERAL_CHECKS);
     let id = child.child.id() as libc::pid_t;
     // SAFETY: `kill` touches no memory. The child was not waited for, so the id still belongs to
@@ -246,7 +194,7 @@ fn a_program_that_another_process_wakes_is_named_once_and_goes_on() {
     let path = file.path().canonicalize().expect("the file is there");
     let path = path.to_str().expect("the path is text");
     let mut child = Started::new(&["shared", path]);
-    child.until(WARNING);
+    read_until(&mut child, WARNING);
     thread::sleep(SEVERAL_CHECKS);
     let word = shared_word(file.path());
     word.store(1, Ordering::Release);
