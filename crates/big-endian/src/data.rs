@@ -32,8 +32,10 @@ fn translated(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
     // Variables that several files of old C define without a value are one. WebAssembly does not
     // have `common`, and `weak` has the same end, because all of these variables are 0.
     let head = &line[..at].replacen(" = common", " = weak", 1);
+    // What is here of a variable of a thread is its first value: see `function::thread_local`.
+    let head = &without_thread_local(head);
     if head.contains(" external") || head.contains(" extern_weak") {
-        return Some(line.to_owned());
+        return Some(format!("{head}{}", &line[at..]));
     }
     let mut data = Data {
         types,
@@ -50,6 +52,30 @@ fn translated(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
         ""
     };
     Some(format!("{head}{kept}{kind}{ty} {value}{}", rest.0))
+}
+
+/// Returns the type of a variable of which each thread has its own, and its name.
+pub(crate) fn thread_local(line: &str) -> Option<(&str, Type)> {
+    let at = line.find(" global ")?;
+    line[..at].contains(THREAD_LOCAL).then_some(())?;
+    let ty = Rest(&line[at + " global ".len()..]).ty()?;
+    Some((Rest(line).name()?, ty))
+}
+
+const THREAD_LOCAL: &str = " thread_local";
+
+/// Returns the start of a line without `thread_local`, which may have a model in brackets.
+fn without_thread_local(head: &str) -> String {
+    match head.split_once(THREAD_LOCAL) {
+        None => head.to_owned(),
+        Some((before, after)) => {
+            let model = match after.strip_prefix('(') {
+                Some(model) => model.find(')').map_or(0, |end| end + 2),
+                None => 0,
+            };
+            format!("{before}{}", &after[model..])
+        }
+    }
 }
 
 /// What is known while an initial value is read.

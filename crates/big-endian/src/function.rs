@@ -83,7 +83,6 @@ const BYTEWISE: &[&str] = &[
     "stackrestore",
     "stacksave",
     "strip",
-    "threadlocal",
     "va_copy",
     "va_end",
 ];
@@ -178,6 +177,8 @@ fn lifetime(line: &str) -> Option<&str> {
 /// The translation of one function.
 pub(crate) struct Function<'a> {
     pub(crate) types: &'a HashMap<&'a str, Type>,
+    /// The variables of which each thread has its own.
+    pub(crate) thread_locals: &'a HashMap<&'a str, Type>,
     pub(crate) private: HashSet<&'a str>,
 }
 
@@ -202,6 +203,9 @@ impl Function<'_> {
             ("fence", None) => {
                 barrier(out);
                 Some(())
+            }
+            (_, Some(result)) if line.contains("@llvm.threadlocal.address.") => {
+                self.thread_local(line, result, out)
             }
             ("tail" | "musttail" | "notail" | "call", _) => return call(line, out),
             (word, _) if NEUTRAL.contains(&word) => {
@@ -271,6 +275,23 @@ impl Function<'_> {
         }
         let (integer, swapped) = out.swapped(&ty, value)?;
         place.store(access, &integer, &swapped, out);
+        Some(())
+    }
+
+    /// Asks the library for the thread's own variable. What the linker places is its first value.
+    fn thread_local(&self, line: &str, result: &str, out: &mut Output) -> Option<()> {
+        let (_, arguments) = line.split_once("@llvm.threadlocal.address.")?;
+        let (_, name) = names(arguments, '@').next()?;
+        let ty = self.thread_locals.get(name)?;
+        let (_, align) = arguments.split_once("align ")?;
+        let align = Rest(align).word();
+        let debug = arguments.rfind(", !dbg ").map_or("", |at| &arguments[at..]);
+        out.declarations
+            .insert("declare ptr @__cell_thread_local(ptr, i32, i32)".to_owned());
+        out.line(format!(
+            "  {result} = call ptr @__cell_thread_local(ptr {name}, i32 ptrtoint (ptr getelementptr ({ty}, ptr null, \
+             i32 1) to i32), i32 {align}){debug}"
+        ));
         Some(())
     }
 

@@ -96,6 +96,8 @@ impl fmt::Debug for RewriteError {
 ///   structure among them keeps the order of WebAssembly;
 /// - atomic operations are read, compute, write: they are right while the threads of the program
 ///   take turns, and not if another processor writes the same word at the same time;
+/// - a variable of which each thread has its own is found by `__cell_thread_local(first value, size,
+///   alignment)`;
 /// - `main` is `__cell_main`, and functions with names like `spu.rdch` are imports.
 ///
 /// # Errors
@@ -113,6 +115,10 @@ impl fmt::Debug for RewriteError {
 pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
     let lines: Vec<&str> = ir.lines().collect();
     let types = named_types(&lines);
+    let variables = lines.iter().filter(|line| line.starts_with('@'));
+    let thread_locals = variables
+        .filter_map(|line| data::thread_local(line))
+        .collect();
     let mut out = Output::default();
     let mut function: Option<(&str, Function<'_>)> = None;
     // The variable of `main` whose value it returns.
@@ -158,6 +164,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
                 &name[1..],
                 Function {
                     types: &types,
+                    thread_locals: &thread_locals,
                     private,
                 },
             ));
@@ -288,7 +295,7 @@ fn finished(out: Output) -> String {
     let mut text = String::with_capacity(out.text.len());
     let mut declared = HashSet::new();
     for line in out.text.lines() {
-        if line.starts_with("declare ")
+        if (line.starts_with("declare ") || line.starts_with("define "))
             && let Some((_, name)) = names(line, '@').next()
         {
             declared.insert(name.to_owned());

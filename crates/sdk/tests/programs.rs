@@ -148,6 +148,29 @@ fn threads_of_the_ppu_wait_for_each_other() {
     bench.prints(&["./threads"], &bench.expected("threads.txt"), 0);
 }
 
+/// Builds one of the programs in `tests/c` that have no SPU part, and compares what it prints.
+#[track_caller]
+fn runs_on_the_ppu(name: &str, expected: &str) {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh(&format!("ppu-gcc -O2 -o {name} {name}.c -lpthread"));
+    bench.prints(&[&format!("./{name}")], expected, 0);
+}
+
+#[test]
+fn threads_of_the_ppu_use_the_c_library_at_the_same_time() {
+    let expected = "wrong 0, ended 6, own number 7, lines 1200, characters 32400\n";
+    runs_on_the_ppu("together", expected);
+}
+
+#[test]
+fn a_thread_begins_with_a_function_of_any_type() {
+    let expected = "number returns 11\nnone returns its value: 1\ntwo returns its argument: 1\n\
+                    wide returns 3\nsum 1131111\n";
+    runs_on_the_ppu("kinds", expected);
+}
+
 #[test]
 fn a_program_goes_on_after_a_stop() {
     runs("stops", &[], 0);
@@ -156,6 +179,21 @@ fn a_program_goes_on_after_a_stop() {
 #[test]
 fn the_ppu_and_other_spes_reach_a_running_spe() {
     runs("areas", &[], 0);
+}
+
+#[test]
+fn events_of_an_spu_whose_causes_come_again_are_not_lost() {
+    runs("again", &[], 0);
+}
+
+#[test]
+fn both_sides_change_one_word_atomically() {
+    runs("count", &[], 0);
+}
+
+#[test]
+fn more_contexts_than_spes_take_turns() {
+    runs("many", &[], 0);
 }
 
 /// The folder of the examples, from this crate.

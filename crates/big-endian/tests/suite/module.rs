@@ -141,3 +141,41 @@ fn labels_comments_and_metadata_stay() {
               !0 = !{!\"@main\"}\n";
     assert_eq!(module(ir), ir);
 }
+
+#[test]
+fn each_thread_has_its_own_variable() {
+    let big = module(
+        "@a = internal thread_local(localexec) global i32 1, align 4\n\
+         @b = external thread_local global [2 x float], align 16\n\
+         define ptr @f() {\n\
+         \x20 %1 = call align 4 ptr @llvm.threadlocal.address.p0(ptr align 4 @a)\n\
+         \x20 %2 = call align 16 ptr @llvm.threadlocal.address.p0(ptr align 16 @b), !dbg !3\n\
+         \x20 ret ptr %2\n\
+         }\n",
+    );
+    assert_eq!(
+        big,
+        "@a = internal global i32 16777216, align 4\n\
+         @b = external global [2 x float], align 16\n\
+         define ptr @f() {\n\
+         \x20 %1 = call ptr @__cell_thread_local(ptr @a, i32 ptrtoint (ptr getelementptr (i32, ptr null, \
+         i32 1) to i32), i32 4)\n\
+         \x20 %2 = call ptr @__cell_thread_local(ptr @b, i32 ptrtoint (ptr getelementptr ([2 x float], ptr null, \
+         i32 1) to i32), i32 16), !dbg !3\n\
+         \x20 ret ptr %2\n\
+         }\n\
+         declare ptr @__cell_thread_local(ptr, i32, i32)\n"
+    );
+}
+
+#[test]
+fn what_a_module_defines_is_not_declared() {
+    let big = module(
+        "@a = internal thread_local global i32 1, align 4\n\
+         define ptr @__cell_thread_local(ptr %p, i32 %n, i32 %a) {\n\
+         \x20 %1 = call align 4 ptr @llvm.threadlocal.address.p0(ptr align 4 @a)\n\
+         \x20 ret ptr %1\n\
+         }\n",
+    );
+    assert!(!big.contains("declare"), "{big}");
+}

@@ -14,6 +14,8 @@ pub(super) enum Shown {
     LocalStore(EffectiveAddress),
     /// The registers of an SPE that others may use.
     ProblemState(SpeId),
+    /// Nothing: no SPE has the context whose registers are shown there.
+    Nothing,
 }
 
 struct Window {
@@ -75,6 +77,7 @@ impl Addresses {
         };
         let within = u64::from(at - window.at);
         match window.shown {
+            Shown::Nothing => EffectiveAddress(NOWHERE | ea),
             Shown::LocalStore(local_store) => EffectiveAddress(local_store.0 + within),
             Shown::ProblemState(spe) => {
                 let first = ProblemStateRegister::InMbox.of(spe).0 & !0x1_ffff;

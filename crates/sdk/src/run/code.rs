@@ -1,6 +1,6 @@
 //! A program that is ready to be instantiated, and its errors in words.
 
-use wasmtime::{Linker, Store, Trap, WasmBacktrace};
+use wasmtime::{AsContextMut, Global, Instance, Linker, Store, Trap, Val, WasmBacktrace};
 
 use super::engine::Pace;
 use super::link::{FUEL, Fault};
@@ -34,6 +34,65 @@ impl<S> Code<S> {
     }
 }
 
+/// The stack of C of an instance.
+pub(super) struct Stack {
+    /// The global variable with the lowest address in use.
+    pointer: Global,
+    bottom: u32,
+    top: u32,
+}
+
+/// What is wrong if a stack is full.
+pub(super) const STACK_IS_FULL: &str = "its stack is full; keep large arrays outside of functions, end the recursion \
+     earlier, or give a thread a larger stack (pthread_attr_setstacksize)";
+
+/// The error of a program whose stack is full.
+#[derive(Debug, thiserror::Error)]
+#[error("{STACK_IS_FULL}")]
+struct StackIsFull;
+
+impl Stack {
+    /// Returns the stack of a new instance, after it was set to the addresses of `own`, if it has
+    /// one of its own.
+    pub(super) fn of(
+        instance: &Instance,
+        mut store: impl AsContextMut,
+        own: Option<(u32, u32)>,
+    ) -> wasmtime::Result<Self> {
+        let pointer = instance
+            .get_global(&mut store, "__stack_pointer")
+            .ok_or_else(|| wasmtime::format_err!("it has no stack pointer"))?;
+        if let Some((_, top)) = own {
+            pointer.set(&mut store, Val::I32(top as i32))?;
+        }
+        // The linker places the stack at the start of the memory.
+        let whole = (0, pointer.get(&mut store).i32().unwrap_or(0) as u32);
+        let (bottom, top) = own.unwrap_or(whole);
+        Ok(Self {
+            pointer,
+            bottom,
+            top,
+        })
+    }
+
+    /// Returns the error of a program, which is another one if its stack is full.
+    pub(super) fn explain(
+        &self,
+        mut store: impl AsContextMut,
+        error: wasmtime::Error,
+    ) -> wasmtime::Error {
+        let Some(Trap::MemoryOutOfBounds) = error.downcast_ref::<Trap>() else {
+            return error;
+        };
+        let at = self.pointer.get(&mut store).i32().unwrap_or(0) as u32;
+        // It grows down, through 0.
+        match (self.bottom..=self.top).contains(&at) {
+            true => error,
+            false => error.context(StackIsFull),
+        }
+    }
+}
+
 /// Returns what went wrong in a program, and where in its source.
 pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &'static str) {
     let place = error
@@ -43,15 +102,12 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
     if let Some(fault) = error.downcast_ref::<Fault>() {
         return (fault.0.clone(), place);
     }
+    if error.downcast_ref::<StackIsFull>().is_some() {
+        return (STACK_IS_FULL.to_owned(), place);
+    }
     let bytes = program.memory_bytes();
     let why = match error.downcast_ref::<Trap>() {
         Some(Trap::MemoryOutOfBounds) => match wrong_address(error) {
-            // The stack is at the start of the memory and grows down, through 0.
-            Some(at) if at > 0xff00_0000 => {
-                "its stack is full: it has used the bytes below address 0; keep large arrays outside of functions, or \
-                 end the recursion earlier"
-                    .to_owned()
-            }
             Some(at) => format!("it used the address {at:#x}, and its memory ends at {bytes:#x}"),
             None => format!("it used an address outside of its memory of {bytes} bytes"),
         },

@@ -1,6 +1,6 @@
 //! The contexts of a run: SPE programs as `libspe2` knows them, each on an SPE of the machine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxStatus, Outbound};
@@ -24,6 +24,7 @@ mod errno {
     pub(super) const AGAIN: i32 = -6;
     pub(super) const INVAL: i32 = -28;
     pub(super) const NOEXEC: i32 = -45;
+    pub(super) const NOMEM: i32 = -48;
     pub(super) const SRCH: i32 = -71;
 }
 
@@ -56,14 +57,17 @@ mod reason {
 
 /// An SPE program that is loaded, or runs, or has stopped.
 struct Context<'scope, M: Machine> {
-    spe: SpeId,
+    /// Its SPE, if it has one. It keeps it until another context needs it to run.
+    spe: Option<SpeId>,
+    /// What it has of an SPE without having one.
+    saved: Saved,
+    /// When it was used last, as a number that grows.
+    used: u64,
     flags: u32,
     code: Option<Arc<Code<spu::State>>>,
     /// The program between two runs, after a stop after which it can go on.
     stopped: Option<Run>,
     running: Option<Handle<'scope, (Run, Stop), M>>,
-    /// The words that another context has left in the inbound mailbox.
-    stale: usize,
     /// The last stop, for `spe_stop_info_read`.
     info: Option<(u32, u32)>,
     /// The tag groups of proxy commands that were issued and not reported.
@@ -72,12 +76,34 @@ struct Context<'scope, M: Machine> {
     problem_state_at: Option<u32>,
 }
 
+/// The state of a context that has no SPE, as an operating system saves it.
+#[derive(Default)]
+struct Saved {
+    in_mbox: VecDeque<u32>,
+    /// Words that the PPE has not read, of the outbound and the outbound interrupt mailbox. They
+    /// stay here when the context has an SPE again.
+    out: [VecDeque<u32>; 2],
+    signals: [Option<u32>; 2],
+    /// The local store, unless all of it is 0, or memory of the PPU has it (`spe_ls_area_get`).
+    local_store: Option<Vec<u8>>,
+    /// The only SPE on which its program can go on after a stop: the code knows the memory.
+    home: Option<SpeId>,
+}
+
+/// The contexts that a program can have at one time. Each may need memory for its local store.
+const CONTEXTS: usize = 1_024;
+
 /// All contexts of a run.
 pub(super) struct Contexts<'scope, 'env, M: Machine> {
     surroundings: &'env Surroundings,
     local_stores: &'env [SharedMemory],
     guests: Vec<Guest>,
     contexts: Vec<Option<Context<'scope, M>>>,
+    /// The contexts that wait for an SPE to run on, the first one first.
+    queue: Vec<u32>,
+    /// The SPEs to which the PPE has sent signals that their programs may not have read.
+    signaled: HashSet<SpeId>,
+    uses: u64,
     /// Programs that were loaded already, by their bytes.
     programs: HashMap<Vec<u8>, Arc<Code<spu::State>>>,
 }
@@ -96,6 +122,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             local_stores,
             guests,
             contexts: Vec::new(),
+            queue: Vec::new(),
+            signaled: HashSet::new(),
+            uses: 0,
             programs: HashMap::new(),
         }
     }
@@ -110,7 +139,241 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
 
     /// Returns the SPE of a context.
     pub(super) fn spe_of(&self, context: u32) -> Option<SpeId> {
-        Some(self.contexts.get(context as usize)?.as_ref()?.spe)
+        self.contexts.get(context as usize)?.as_ref()?.spe
+    }
+
+    /// Returns the SPEs, or the only one, that a context without an SPE can have, with the context
+    /// that has it now. It is none that runs or has commands of the PPE in its queue.
+    fn place_for(
+        &self,
+        context: u32,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+    ) -> Option<(SpeId, Option<usize>)> {
+        let home = self.contexts[context as usize].as_ref()?.saved.home;
+        let spes = ppe.topology().spes().into_iter();
+        let holders = spes
+            .filter(|spe| home.is_none_or(|home| home == *spe))
+            .map(|spe| {
+                let holds = |one: &Option<Context<'scope, M>>| {
+                    one.as_ref().is_some_and(|one| one.spe == Some(spe))
+                };
+                (spe, self.contexts.iter().position(holds))
+            });
+        let idle = holders.filter_map(|(spe, holder)| {
+            let Some(index) = holder else {
+                return Some((0, spe, holder));
+            };
+            let context = self.contexts[index].as_ref()?;
+            let is_idle = context.running.is_none() && ppe.incomplete_proxy_tags(spe).is_empty();
+            is_idle.then_some((context.used, spe, holder))
+        });
+        // A free one, or the one that was not used for the longest time.
+        let first = idle.min_by_key(|(used, ..)| *used);
+        first.map(|(_, spe, holder)| (spe, holder))
+    }
+
+    /// Returns whether a question has to wait for an SPE, or nothing if it needs none or the
+    /// context has one.
+    pub(super) fn waits_for_spe(
+        &self,
+        question: Question,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+    ) -> Option<bool> {
+        let (Question::ContextRun { context, .. } | Question::Mfcio { context, .. }) = question
+        else {
+            return None;
+        };
+        let one = self.contexts.get(context as usize)?.as_ref()?;
+        one.spe
+            .is_none()
+            .then(|| self.place_for(context, ppe).is_none())
+    }
+
+    /// Gives a context an SPE to run on, and returns whether there is one. The contexts that wait
+    /// for longer go first.
+    fn acquire(
+        &mut self,
+        context: u32,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        memory: &SharedMemory,
+        guest: &Guest,
+    ) -> Result<bool, Failure> {
+        let before = self.queue.iter().take_while(|one| **one != context);
+        let is_next = !{ before }.any(|one| self.place_for(*one, ppe).is_some());
+        if self.spe_of(context).is_some() {
+            if is_next {
+                self.queue.retain(|one| *one != context);
+                return Ok(true);
+            }
+            self.release(context, ppe, memory, guest)?;
+        }
+        let place = is_next.then(|| self.place_for(context, ppe)).flatten();
+        let Some((spe, holder)) = place else {
+            if !self.queue.contains(&context) {
+                self.queue.push(context);
+            }
+            return Ok(false);
+        };
+        if let Some(holder) = holder {
+            self.release(holder as u32, ppe, memory, guest)?;
+        }
+        self.settle(context, spe, ppe, memory, guest)?;
+        self.queue.retain(|one| *one != context);
+        Ok(true)
+    }
+
+    /// Takes the words and signals that no program has read from an idle SPE.
+    fn drained(
+        &mut self,
+        spe: SpeId,
+        status: MailboxStatus,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+    ) -> Result<(VecDeque<u32>, [Option<u32>; 2]), Failure> {
+        let is_signaled = self.signaled.remove(&spe);
+        if status.inbound_room == INBOUND_WORDS && !is_signaled {
+            return Ok(Default::default());
+        }
+        let handle = ppe.spawn(spe, |spe: &M::Spe| {
+            let words = std::iter::from_fn(|| spe.try_read_in_mbox()).collect();
+            let registers = [SignalRegister::One, SignalRegister::Two];
+            (
+                words,
+                registers.map(|register| spe.try_read_signal(register)),
+            )
+        });
+        handle.join().map_err(Failure::Panic)
+    }
+
+    /// Takes the SPE of a context that does not run, and saves what the context has there.
+    fn release(
+        &mut self,
+        index: u32,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        memory: &SharedMemory,
+        guest: &Guest,
+    ) -> Result<(), Failure> {
+        let Some(spe) = self.spe_of(index) else {
+            return Ok(());
+        };
+        let (in_mbox, signals) = self.drained(spe, ppe.mailbox_status(spe), ppe)?;
+        let addresses = &self.surroundings.shared.addresses;
+        let local_store = &self.guests[spe.index()];
+        let bytes = local_store.0.bytes();
+        let content = local_store.bytes(0, bytes).expect("it is all of it");
+        let context = self.contexts[index as usize]
+            .as_mut()
+            .expect("it has an SPE");
+        let saved = &mut context.saved;
+        (saved.in_mbox, saved.signals) = (in_mbox, signals);
+        for (mailbox, words) in [Outbound::Plain, Outbound::Interrupt]
+            .into_iter()
+            .zip(&mut saved.out)
+        {
+            words.extend(std::iter::from_fn(|| ppe.try_read_out_mbox(spe, mailbox)));
+        }
+        saved.local_store = match context.local_store_at {
+            None => Some(content),
+            Some(at) => {
+                addresses.hide(at);
+                let shown = memory.show_own(at as usize, bytes);
+                shown.map_err(|error| Failure::Memory(error.to_string()))?;
+                guest
+                    .set_bytes(at, &content)
+                    .expect("the window is in the memory");
+                None
+            }
+        };
+        if let Some(at) = context.problem_state_at {
+            addresses.show(at, PROBLEM_STATE_BYTES, Shown::Nothing);
+        }
+        saved.home = context.stopped.is_some().then_some(spe);
+        context.spe = None;
+        Ok(())
+    }
+
+    /// Gives a context a free SPE, with what was saved.
+    fn settle(
+        &mut self,
+        index: u32,
+        spe: SpeId,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        memory: &SharedMemory,
+        guest: &Guest,
+    ) -> Result<(), Failure> {
+        // Another context may have left words there.
+        let status = ppe.mailbox_status(spe);
+        self.drained(spe, status, ppe)?;
+        for (mailbox, words) in [
+            (Outbound::Plain, status.outbound),
+            (Outbound::Interrupt, status.outbound_interrupt),
+        ] {
+            for _ in 0..words {
+                ppe.try_read_out_mbox(spe, mailbox);
+            }
+        }
+        let addresses = &self.surroundings.shared.addresses;
+        let local_store = &self.guests[spe.index()];
+        let bytes = local_store.0.bytes();
+        let context = self.contexts[index as usize].as_mut().expect("it is there");
+        let saved = &mut context.saved;
+        for (at, (register, bit)) in [
+            (SignalRegister::One, flag::SIGNAL_1_OR),
+            (SignalRegister::Two, flag::SIGNAL_2_OR),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mode = if context.flags & bit != 0 {
+                SignalMode::Or
+            } else {
+                SignalMode::Overwrite
+            };
+            ppe.set_signal_mode(spe, register, mode);
+            if let Some(word) = saved.signals[at].take() {
+                ppe.send_signal(spe, register, word);
+                self.signaled.insert(spe);
+            }
+        }
+        while let Some(word) = saved.in_mbox.pop_front() {
+            if ppe.try_write_in_mbox(spe, word).is_err() {
+                unreachable!("the mailbox was emptied, and no more words than its room are saved");
+            }
+        }
+        let content = match context.local_store_at {
+            Some(at) => guest.bytes(at, bytes).ok(),
+            None => saved.local_store.take(),
+        };
+        // What was never written need not be cleared: `ProgramLoad` does it.
+        if let Some(content) = content {
+            local_store.set_bytes(0, &content).expect("it is all of it");
+        }
+        if let Some(at) = context.local_store_at {
+            let shown = memory.show(&self.local_stores[spe.index()], at as usize);
+            shown.map_err(|error| Failure::Memory(error.to_string()))?;
+            let shown = Shown::LocalStore(self.surroundings.local_stores[spe.index()]);
+            addresses.show(at, bytes as u32, shown);
+        }
+        if let Some(at) = context.problem_state_at {
+            addresses.show(at, PROBLEM_STATE_BYTES, Shown::ProblemState(spe));
+        }
+        context.spe = Some(spe);
+        Ok(())
+    }
+
+    /// Returns the state of the mailboxes of a context.
+    fn status(context: &Context<'scope, M>, ppe: &'scope Ppe<'scope, 'env, M>) -> MailboxStatus {
+        let Saved { in_mbox, out, .. } = &context.saved;
+        let mut status = match context.spe {
+            Some(spe) => ppe.mailbox_status(spe),
+            None => MailboxStatus {
+                inbound_room: INBOUND_WORDS - in_mbox.len(),
+                outbound: 0,
+                outbound_interrupt: 0,
+            },
+        };
+        status.outbound += out[0].len();
+        status.outbound_interrupt += out[1].len();
+        status
     }
 
     fn get(&mut self, context: u32) -> Option<&mut Context<'scope, M>> {
@@ -128,41 +391,38 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         let done = |number: i32| Ok(Ok(Some(number)));
         match question {
             Question::ContextCreate { flags } => {
-                let used = |spe: SpeId| self.contexts.iter().flatten().any(|one| one.spe == spe);
-                let spes = ppe.topology().spes();
-                let count = spes.len();
-                let Some(spe) = spes.into_iter().find(|spe| !used(*spe)) else {
-                    return Err(Failure::TooManyContexts { spes: count });
+                let used = |spe: SpeId| {
+                    self.contexts
+                        .iter()
+                        .flatten()
+                        .any(|one| one.spe == Some(spe))
                 };
-                for (register, bit) in [
-                    (SignalRegister::One, flag::SIGNAL_1_OR),
-                    (SignalRegister::Two, flag::SIGNAL_2_OR),
-                ] {
-                    let mode = if flags & bit != 0 {
-                        SignalMode::Or
-                    } else {
-                        SignalMode::Overwrite
-                    };
-                    ppe.set_signal_mode(spe, register, mode);
-                }
+                let free_spe = ppe.topology().spes().into_iter().find(|spe| !used(*spe));
                 let context = Context {
-                    spe,
+                    spe: None,
+                    saved: Saved::default(),
+                    used: 0,
                     flags,
                     code: None,
                     stopped: None,
                     running: None,
-                    stale: INBOUND_WORDS - ppe.mailbox_status(spe).inbound_room,
                     info: None,
                     proxy_tags: 0,
                     local_store_at: None,
                     problem_state_at: None,
                 };
                 let free = self.contexts.iter().position(Option::is_none);
+                if free.is_none() && self.contexts.len() == CONTEXTS {
+                    return done(errno::NOMEM);
+                }
                 let index = free.unwrap_or_else(|| {
                     self.contexts.push(None);
                     self.contexts.len() - 1
                 });
                 self.contexts[index] = Some(context);
+                if let Some(spe) = free_spe {
+                    self.settle(index as u32, spe, ppe, memory, guest)?;
+                }
                 done(index as i32)
             }
             Question::CpuInfo { what } => match what {
@@ -205,17 +465,17 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         let context = self.contexts[index as usize]
             .as_mut()
             .expect("the caller has looked");
+        self.uses += 1;
+        context.used = self.uses;
         let spe = context.spe;
         match question {
             Question::ContextDestroy { .. } => {
                 if context.running.is_some() {
                     return done(errno::AGAIN);
                 }
+                let local_store = self.guests[0].0.bytes();
                 for (at, bytes) in [
-                    (
-                        context.local_store_at,
-                        self.local_stores[spe.index()].bytes(),
-                    ),
+                    (context.local_store_at, local_store),
                     (context.problem_state_at, PROBLEM_STATE_BYTES as usize),
                 ] {
                     if let Some(at) = at {
@@ -224,9 +484,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     }
                 }
                 self.contexts[index as usize] = None;
-                // The next context on this SPE must find its mailboxes empty.
-                while ppe.try_read_out_mbox(spe, Outbound::Plain).is_some() {}
-                while ppe.try_read_out_mbox(spe, Outbound::Interrupt).is_some() {}
+                self.queue.retain(|one| *one != index);
                 done(0)
             }
             Question::ProgramLoad { image, bytes, .. } => {
@@ -252,8 +510,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     },
                 };
                 let context = self.contexts[index as usize].as_mut().expect("it is there");
-                let local_store = &self.guests[spe.index()];
-                let (wanted, there) = (code.program.memory_bytes(), local_store.0.bytes());
+                let (wanted, there) = (code.program.memory_bytes(), self.guests[0].0.bytes());
                 if wanted != there {
                     surroundings.say(&format!(
                         "spe_program_load failed: the program was linked for a local store of {wanted} bytes, and this one \
@@ -261,8 +518,17 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     ));
                     return done(errno::NOEXEC);
                 }
-                load(&code.program, local_store);
-                (context.code, context.stopped) = (Some(code), None);
+                let content = loaded(&code.program);
+                let written = match (spe, context.local_store_at) {
+                    (Some(spe), _) => self.guests[spe.index()].set_bytes(0, &content),
+                    (None, Some(at)) => guest.set_bytes(at, &content),
+                    (None, None) => {
+                        context.saved.local_store = Some(content);
+                        Ok(())
+                    }
+                };
+                written.expect("the program was linked for this local store");
+                (context.code, context.stopped, context.saved.home) = (Some(code), None, None);
                 done(0)
             }
             Question::ContextRun {
@@ -280,13 +546,21 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     let (run, stop_) = handle.join().map_err(Failure::Panic)?;
                     return self.stopped(index, run, stop_, stop, guest);
                 }
+                if context.stopped.is_none() && context.code.is_none() {
+                    surroundings.say(
+                        "spe_context_run failed: the context has no program (spe_program_load)",
+                    );
+                    return done(errno::INVAL);
+                }
+                if !self.acquire(index, ppe, memory, guest)? {
+                    return Ok(Ok(None));
+                }
+                let context = self.contexts[index as usize].as_mut().expect("it is there");
+                let spe = context.spe.expect("it has one now");
                 let run = match context.stopped.take() {
                     Some(run) => run,
                     None => {
-                        let Some(code) = &context.code else {
-                            surroundings.say("spe_context_run failed: the context has no program (spe_program_load)");
-                            return done(errno::INVAL);
-                        };
+                        let code = context.code.as_ref().expect("it was there");
                         let numbers = |flags: u32| -> Result<Arguments, Outside> {
                             if flags & 1 == 0 {
                                 let id = 0x1000 + u64::from(index);
@@ -321,11 +595,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         )
                     }
                 };
-                let stale = std::mem::take(&mut context.stale);
                 let handle = ppe.spawn(spe, move |spe: &M::Spe| {
-                    for _ in 0..stale {
-                        spe.try_read_in_mbox();
-                    }
                     let mut run = run;
                     let stop = run.go(spe);
                     (run, stop)
@@ -347,7 +617,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     .map(|()| Some(0)))
             }
             Question::MboxStatus { .. } => {
-                let status = ppe.mailbox_status(spe);
+                let status = Self::status(context, ppe);
                 if status.outbound == 0 && status.outbound_interrupt == 0 {
                     // A program that polls must not keep its SPEs from running.
                     ppe.yield_now();
@@ -359,10 +629,12 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 count,
                 behavior,
                 ..
-            } => Ok(self.write_in_mbox(spe, ppe, guest, words, count, behavior)),
+            } => Ok(Self::write_in_mbox(
+                context, ppe, guest, words, count, behavior,
+            )),
             Question::OutMboxRead { words, count, .. } => Ok(Self::read(
                 ppe,
-                spe,
+                context,
                 Outbound::Plain,
                 guest,
                 words,
@@ -376,7 +648,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 ..
             } => Ok(Self::read(
                 ppe,
-                spe,
+                context,
                 Outbound::Interrupt,
                 guest,
                 words,
@@ -384,12 +656,22 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 behavior,
             )),
             Question::SignalWrite { register, word, .. } => {
-                let register = match register {
-                    1 => SignalRegister::One,
-                    2 => SignalRegister::Two,
+                let (at, register, mode) = match register {
+                    1 => (0, SignalRegister::One, flag::SIGNAL_1_OR),
+                    2 => (1, SignalRegister::Two, flag::SIGNAL_2_OR),
                     _ => return done(errno::INVAL),
                 };
-                ppe.send_signal(spe, register, word);
+                match spe {
+                    Some(spe) => {
+                        ppe.send_signal(spe, register, word);
+                        self.signaled.insert(spe);
+                    }
+                    None => {
+                        let before = context.saved.signals[at].unwrap_or(0);
+                        let kept = if context.flags & mode != 0 { before } else { 0 };
+                        context.saved.signals[at] = Some(kept | word);
+                    }
+                }
                 done(0)
             }
             Question::Mfcio {
@@ -400,6 +682,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 tag,
                 ..
             } => {
+                if spe.is_none() && !self.acquire(index, ppe, memory, guest)? {
+                    return Ok(Ok(None));
+                }
+                let context = self.contexts[index as usize].as_mut().expect("it is there");
+                let spe = context.spe.expect("it has one now");
                 let ea = surroundings.shared.addresses.translate(ea.into()).0;
                 match ppe.try_issue_proxy(
                     spe,
@@ -430,7 +717,8 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 ..
             } => {
                 let mask = if mask == 0 { context.proxy_tags } else { mask };
-                let complete = mask & !ppe.incomplete_proxy_tags(spe).bits();
+                let incomplete = spe.map_or(0, |spe| ppe.incomplete_proxy_tags(spe).bits());
+                let complete = mask & !incomplete;
                 let is_enough = match behavior {
                     1 => complete == mask,
                     2 => complete != 0 || mask == 0,
@@ -444,23 +732,31 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 Ok(guest.set_u32(status, complete).map(|()| Some(0)))
             }
             Question::ShowLocalStore { at, .. } => {
-                let local_store = &self.local_stores[spe.index()];
-                let is_new = context.local_store_at.is_none();
                 if let Some(at) = context.local_store_at {
                     return done(at as i32);
                 }
-                if !at.is_multiple_of(PAGE_BYTES as u32)
-                    || at as usize + local_store.bytes() > memory.bytes()
-                    || !is_new
-                    || memory.show(local_store, at as usize).is_err()
-                {
+                let bytes = self.guests[0].0.bytes();
+                if !at.is_multiple_of(PAGE_BYTES as u32) || at as usize + bytes > memory.bytes() {
                     return done(0);
                 }
-                let shown = Shown::LocalStore(surroundings.local_stores[spe.index()]);
-                surroundings
-                    .shared
-                    .addresses
-                    .show(at, local_store.bytes() as u32, shown);
+                match spe {
+                    Some(spe) => {
+                        let local_store = &self.local_stores[spe.index()];
+                        if memory.show(local_store, at as usize).is_err() {
+                            return done(0);
+                        }
+                        let shown = Shown::LocalStore(surroundings.local_stores[spe.index()]);
+                        let addresses = &surroundings.shared.addresses;
+                        addresses.show(at, bytes as u32, shown);
+                    }
+                    None => {
+                        let content = context.saved.local_store.take();
+                        let content = content.unwrap_or_else(|| vec![0; bytes]);
+                        guest
+                            .set_bytes(at, &content)
+                            .expect("the window is in the memory");
+                    }
+                }
                 context.local_store_at = Some(at);
                 done(at as i32)
             }
@@ -468,11 +764,13 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 if let Some(at) = context.problem_state_at {
                     return done(at as i32);
                 }
-                surroundings.shared.addresses.show(
-                    at,
-                    PROBLEM_STATE_BYTES,
-                    Shown::ProblemState(spe),
-                );
+                let end = u64::from(at) + u64::from(PROBLEM_STATE_BYTES);
+                if !at.is_multiple_of(PROBLEM_STATE_BYTES) || end > memory.bytes() as u64 {
+                    return done(0);
+                }
+                let shown = spe.map_or(Shown::Nothing, Shown::ProblemState);
+                let addresses = &surroundings.shared.addresses;
+                addresses.show(at, PROBLEM_STATE_BYTES, shown);
                 context.problem_state_at = Some(at);
                 done(at as i32)
             }
@@ -481,8 +779,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     }
 
     fn write_in_mbox(
-        &mut self,
-        spe: SpeId,
+        context: &mut Context<'scope, M>,
         ppe: &'scope Ppe<'scope, 'env, M>,
         guest: &Guest,
         words: u32,
@@ -490,7 +787,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         behavior: u32,
     ) -> Result_ {
         // All words at once, or what there is room for, or wait.
-        let room = ppe.mailbox_status(spe).inbound_room as u32;
+        let room = Self::status(context, ppe).inbound_room as u32;
         let now = match behavior {
             1 if room < count.min(INBOUND_WORDS as u32) => return Ok(None),
             2 if room == 0 => return Ok(None),
@@ -499,8 +796,12 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         };
         for index in 0..now {
             let word = guest.u32(element(words, 4, index))?;
-            if ppe.try_write_in_mbox(spe, word).is_err() {
-                return Ok(Some(index as i32));
+            match context.spe {
+                Some(spe) if ppe.try_write_in_mbox(spe, word).is_err() => {
+                    return Ok(Some(index as i32));
+                }
+                Some(_) => {}
+                None => context.saved.in_mbox.push_back(word),
             }
         }
         Ok(Some(now as i32))
@@ -508,7 +809,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
 
     fn read(
         ppe: &'scope Ppe<'scope, 'env, M>,
-        spe: SpeId,
+        context: &mut Context<'scope, M>,
         mailbox: Outbound,
         guest: &Guest,
         words: u32,
@@ -520,7 +821,13 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         }
         // The address is checked before the word is taken.
         guest.u32(words)?;
-        match ppe.try_read_out_mbox(spe, mailbox) {
+        let saved = match mailbox {
+            Outbound::Plain => &mut context.saved.out[0],
+            Outbound::Interrupt => &mut context.saved.out[1],
+        };
+        let spe = context.spe;
+        let there = || spe.and_then(|spe| ppe.try_read_out_mbox(spe, mailbox));
+        match saved.pop_front().or_else(there) {
             Some(word) => guest.set_u32(words, word).map(|()| Some(1)),
             None if behavior == 3 => {
                 ppe.yield_now();
@@ -541,7 +848,8 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     ) -> Result<Result_, Failure> {
         let surroundings = self.surroundings;
         let context = self.contexts[index as usize].as_mut().expect("it has run");
-        let (spe, has_events) = (context.spe, context.flags & flag::EVENTS != 0);
+        let spe = context.spe.expect("it has run on it");
+        let has_events = context.flags & flag::EVENTS != 0;
         let (result, reason, code) = match stop {
             Stop::Code(code) if code & 0x3f00 == EXIT => (0, reason::EXIT, code & 0xff),
             Stop::Code(code) => {
@@ -604,7 +912,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             let mut found = 0;
             if let Some(context) = self.get(context) {
                 if events & (event::OUT_INTR_MBOX | event::IN_MBOX) != 0 {
-                    let status = ppe.mailbox_status(context.spe);
+                    let status = Self::status(context, ppe);
                     if status.outbound_interrupt > 0 {
                         found |= events & event::OUT_INTR_MBOX;
                     }
@@ -613,8 +921,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     }
                 }
                 if events & event::TAG_GROUP != 0 && context.proxy_tags != 0 {
-                    let incomplete = ppe.incomplete_proxy_tags(context.spe);
-                    if (TagMask::from_bits(context.proxy_tags) & incomplete).is_empty() {
+                    let incomplete = context.spe.map(|spe| ppe.incomplete_proxy_tags(spe));
+                    let mine = TagMask::from_bits(context.proxy_tags);
+                    if incomplete.is_none_or(|incomplete| (mine & incomplete).is_empty()) {
                         found |= event::TAG_GROUP;
                     }
                 }
@@ -634,15 +943,12 @@ pub(super) fn packed(status: MailboxStatus) -> u32 {
     (status.outbound | status.inbound_room << 8 | status.outbound_interrupt << 16) as u32
 }
 
-/// Puts the data of a program into a local store, and zeros into the rest.
-fn load(program: &Program, local_store: &Guest) {
-    let zeros = vec![0; program.memory_bytes()];
-    local_store
-        .set_bytes(0, &zeros)
-        .expect("the program was linked for this local store");
+/// Returns a local store with the data of a program, and zeros in the rest.
+fn loaded(program: &Program) -> Vec<u8> {
+    let mut content = vec![0; program.memory_bytes()];
     for (at, bytes) in program.data() {
-        local_store
-            .set_bytes(at as u32, bytes)
-            .expect("`Program` has checked its data");
+        // `Program` has checked its data.
+        content[at..at + bytes.len()].copy_from_slice(bytes);
     }
+    content
 }

@@ -4,10 +4,14 @@
 //!
 //! An operation that would have to wait, or that is wrong, is not done here: the import asks.
 
+use std::cell::Cell;
+
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{RawCommand, TagMask};
 use cellworks_machine::{CellSpe, Mfc};
 use scoped_tls_hkt::scoped_thread_local;
+
+use super::spu::event;
 
 /// What an import may do to the SPE of its program.
 trait Direct {
@@ -19,39 +23,63 @@ trait Direct {
     fn decrementer(&self) -> u32;
 }
 
-struct Here<'a, S>(&'a S);
+struct Here<'a, S> {
+    spe: &'a S,
+    /// The events whose causes the program has used up.
+    used: Cell<u32>,
+}
+
+impl<S> Here<'_, S> {
+    /// Notes that the program has used up the cause of an event, if it `has`.
+    fn uses(&self, event: u32, has: bool) -> bool {
+        if has {
+            self.used.set(self.used.get() | event);
+        }
+        has
+    }
+}
 
 impl<S: CellSpe> Direct for Here<'_, S> {
     fn issue(&self, command: RawCommand) -> bool {
-        self.0.mfc().try_issue(command).is_ok()
+        self.uses(event::COMMAND, self.spe.mfc().try_issue(command).is_ok())
     }
 
     fn complete_tags(&self) -> TagMask {
-        !self.0.mfc().incomplete_tags()
+        !self.spe.mfc().incomplete_tags()
     }
 
     fn in_mbox_count(&self) -> usize {
-        self.0.in_mbox_count()
+        self.spe.in_mbox_count()
     }
 
     fn read_in_mbox(&self) -> Option<u32> {
-        self.0.try_read_in_mbox()
+        let word = self.spe.try_read_in_mbox();
+        self.uses(event::IN_MBOX, word.is_some());
+        word
     }
 
     fn write_out_mbox(&self, mailbox: Outbound, word: u32) -> bool {
-        self.0.try_write_out_mbox(mailbox, word).is_ok()
+        let event = match mailbox {
+            Outbound::Plain => event::OUT_MBOX,
+            Outbound::Interrupt => event::OUT_INTR_MBOX,
+        };
+        self.uses(event, self.spe.try_write_out_mbox(mailbox, word).is_ok())
     }
 
     fn decrementer(&self) -> u32 {
-        self.0.decrementer()
+        self.spe.decrementer()
     }
 }
 
 scoped_thread_local!(static HERE: for<'a> &'a dyn Direct);
 
-/// Runs `f`, in which imports may use `spe` directly.
-pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> R {
-    HERE.set(&Here(spe), f)
+/// Runs `f`, in which imports may use `spe` directly. Returns its result, and the events whose
+/// causes were used up.
+pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> (R, u32) {
+    let used = Cell::new(0);
+    let here = Here { spe, used };
+    let result = HERE.set(&here, f);
+    (result, here.used.get())
 }
 
 fn here<R>(f: impl FnOnce(&dyn Direct) -> Option<R>) -> Option<R> {

@@ -1,6 +1,6 @@
 //! Why a program did not run to its end.
 
-use cellworks_machine::{ProgramPanic, RunError};
+use cellworks_machine::{ProgramPanic, RunError, Span};
 
 /// Why a program did not run to its end.
 #[derive(thiserror::Error)]
@@ -15,19 +15,21 @@ pub(crate) enum Failure {
         /// The line of C.
         place: &'static str,
     },
-    /// The program made more contexts than the machine has SPEs.
-    #[error(
-        "the program makes more contexts than the machine has SPEs ({spes}), and here each context has an SPE of its \
-         own; give the machine more (--spes), or let the program destroy contexts that it needs no more"
-    )]
-    TooManyContexts {
-        /// The number of SPEs.
-        spes: usize,
-    },
     /// All programs and threads wait for each other, each as a line says.
     #[error("deadlock: every program waits for another{0}")]
     Deadlock(String),
-    /// The machine ended the run, for instance at its limit of simulated time.
+    /// The run reached its limit of simulated time. Each program and thread is on a line.
+    #[error(
+        "the run was ended after {limit} of simulated time, which was its limit; give it more, or look for a loop that \
+         waits for what never comes{programs}"
+    )]
+    TimeLimit {
+        /// The limit of simulated time.
+        limit: Span,
+        /// What each program did.
+        programs: String,
+    },
+    /// The machine ended the run.
     #[error(transparent)]
     Run(RunError),
     /// A defect of Cellworks.

@@ -1,11 +1,11 @@
 //! The imports of the PPU side, and the questions that they ask.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use wasmtime::{Caller, Linker};
+use wasmtime::{Caller, Linker, Ref, Val, ValType};
 
 use super::guest::Guest;
-use super::link::{Link, Linked, ask};
+use super::link::{Fault, Link, Linked, ask};
 use super::wasi::{self, Clock, HasWasi, Wasi};
 
 /// The data of an instance: one for each thread.
@@ -13,8 +13,8 @@ pub(crate) struct State {
     pub(super) link: Link<Question>,
     pub(super) wasi: Arc<Mutex<Wasi>>,
     pub(super) memory: Guest,
-    /// The number of the thread.
-    pub(super) thread: u32,
+    /// Where the program has its words about the running thread (`lib/libc/turn.h`).
+    pub(super) turn_at: Arc<OnceLock<u32>>,
 }
 
 impl Linked for State {
@@ -95,7 +95,13 @@ questions! {
     cpu_info = CpuInfo { what: u32 } -> i32;
     timebase = Timebase { } -> u64;
     timebase_hertz = TimebaseHertz { } -> u64;
-    thread_create = ThreadCreate { start: u32, argument: u32, stack: u32 } -> i32;
+    /// Reads a number of 4 or 8 bytes, for which the thread then has a reservation.
+    load_reserved = LoadReserved { at: u32, bytes: u32 } -> u64;
+    /// Writes a number, and returns 1, if the thread's reservation for it was not lost.
+    store_conditional = StoreConditional { at: u32, bytes: u32, value: u64 } -> u32;
+    /// Makes a thread, which calls `__cell_thread` with `start`.
+    thread_create = ThreadCreate { start: u32, stack_bottom: u32, stack_top: u32 } -> i32;
+    thread_detach = ThreadDetach { thread: u32 } -> i32;
     thread_join = ThreadJoin { thread: u32, value: u32 } -> i32;
     /// Waits while the word at `at` is `word`.
     wait_word = WaitWord { at: u32, word: u32, timeout_ns: i64, what: u32 } -> i32;
@@ -112,9 +118,13 @@ impl From<Clock> for Question {
 pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasi::add_to(linker)?;
     add_questions(linker)?;
-    linker.func_wrap("ppu", "thread_self", |caller: Caller<'_, State>| {
-        caller.data().thread
-    })?;
+    linker.func_wrap_async(
+        "ppu",
+        "call_function",
+        |caller: Caller<'_, State>, (function, first, second): (u32, u32, u32)| {
+            Box::new(async move { call_function(caller, function, [first, second]).await })
+        },
+    )?;
     linker.func_wrap_async(
         "wasi_snapshot_preview1",
         "proc_exit",
@@ -127,6 +137,43 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         Err::<(), _>(ThreadExit(value).into())
     })?;
     Ok(())
+}
+
+/// Calls a function of any type, as on a Cell: arguments that it does not take are left out, and
+/// those that are missing are 0, as is the result of a function that returns none.
+async fn call_function(
+    mut caller: Caller<'_, State>,
+    function: u32,
+    words: [u32; 2],
+) -> wasmtime::Result<u32> {
+    let table = caller
+        .get_export("__indirect_function_table")
+        .and_then(|export| export.into_table());
+    let entry = table.and_then(|table| table.get(&mut caller, function.into()));
+    let Some(Ref::Func(Some(function))) = entry else {
+        return Err(
+            Fault("it called a function through a pointer that points to none".to_owned()).into(),
+        );
+    };
+    let types = function.ty(&caller);
+    let given = words.into_iter().chain(std::iter::repeat(0));
+    let values = types.params().zip(given).map(|(kind, word)| match kind {
+        ValType::I64 => Val::I64(word.into()),
+        ValType::F32 => Val::F32(0),
+        ValType::F64 => Val::F64(0),
+        ValType::V128 => Val::V128(0.into()),
+        _ => Val::I32(word as i32),
+    });
+    let values: Vec<Val> = values.collect();
+    let mut results = vec![Val::I32(0); types.results().len()];
+    function
+        .call_async(&mut caller, &values, &mut results)
+        .await?;
+    Ok(match results.first() {
+        Some(Val::I32(word)) => *word as u32,
+        Some(Val::I64(word)) => *word as u32,
+        _ => 0,
+    })
 }
 
 /// The end of a thread by `pthread_exit`.

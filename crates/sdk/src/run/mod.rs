@@ -220,6 +220,10 @@ impl Ready {
             (None, Err(RunError::Deadlock { waits })) => Err(Failure::Deadlock(
                 surroundings.shared.waiting.report(&waits),
             )),
+            (None, Err(RunError::TimeLimit { limit, programs })) => Err(Failure::TimeLimit {
+                limit,
+                programs: surroundings.shared.waiting.report(&programs),
+            }),
             (None, Err(error)) => Err(Failure::Run(error)),
             (None, Ok(())) => unreachable!("the program has a result"),
         }

@@ -12,13 +12,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
-use cellworks_machine::{CellMachine, Cycles, Ppe, Span, Time, Wake};
-use wasmtime::{Store, Val, ValType};
+use cellworks_machine::{AtomicOp, CellMachine, Cycles, Ppe, Span, Time, Wake};
+use wasmtime::{Instance, Store, Val, ValType};
 
-use super::code::{Code, SLICE, describe};
+use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe};
 use super::contexts::{Contexts, packed};
 use super::engine::Pace;
 use super::failure::Failure;
@@ -54,7 +54,14 @@ struct Thread {
     spin: Spin,
     /// What it has returned.
     end: Option<u32>,
-    is_joined: bool,
+    is_detached: bool,
+    is_free: bool,
+    /// The words about the running thread, while another one runs.
+    turn: [u32; 2],
+    /// The lowest address of its stack, if that is no longer known to be unused.
+    stack_bottom: Option<u32>,
+    /// The address and size of the number that it has reserved, and the number.
+    reservation: Option<(u32, u32, u64)>,
 }
 
 /// The PPU side of a run.
@@ -64,6 +71,12 @@ pub(super) struct Ppu<'p> {
     memory: &'p SharedMemory,
     guest: &'p Guest,
     threads: Vec<Thread>,
+    /// The numbers of threads whose end needs no more be known, for new threads.
+    free: Vec<usize>,
+    /// Where the program has its words about the running thread.
+    turn_at: Arc<OnceLock<u32>>,
+    /// The thread whose words are there.
+    running: Option<usize>,
     exit: Option<u32>,
 }
 
@@ -97,21 +110,30 @@ impl<'p> Ppu<'p> {
             memory,
             guest,
             threads: Vec::new(),
+            free: Vec::new(),
+            turn_at: Arc::default(),
+            running: None,
             exit: None,
         }
     }
 
-    fn start(&mut self, begin: Begin) -> u32 {
-        let thread = self.threads.len() as u32;
+    fn start(&mut self, begin: Begin) -> Result<u32, Outside> {
+        let stack_bottom = match begin {
+            Begin::Thread { stack_bottom, .. } => Some(stack_bottom),
+            _ => None,
+        };
+        if let Some(at) = stack_bottom {
+            self.guest.set_u32(at, UNUSED)?;
+        }
         let link = Link::default();
         let state = State {
             link: link.clone(),
             wasi: Arc::clone(&self.surroundings.shared.wasi),
             memory: self.guest.clone(),
-            thread,
+            turn_at: Arc::clone(&self.turn_at),
         };
         let future = begin.run(Arc::clone(self.code), self.memory.clone(), state);
-        self.threads.push(Thread {
+        let thread = Thread {
             link,
             future: Box::pin(future),
             question: None,
@@ -120,9 +142,51 @@ impl<'p> Ppu<'p> {
             yields: 0,
             spin: Spin::default(),
             end: None,
-            is_joined: false,
-        });
-        thread
+            is_detached: false,
+            is_free: false,
+            turn: [0; 2],
+            stack_bottom,
+            reservation: None,
+        };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.threads[number] = thread;
+                number
+            }
+            None => {
+                self.threads.push(thread);
+                self.threads.len() - 1
+            }
+        };
+        Ok(number as u32)
+    }
+
+    /// Frees the number of a thread whose end needs no more be known.
+    fn free(&mut self, number: usize) {
+        self.threads[number].is_free = true;
+        self.free.push(number);
+    }
+
+    /// Gives the program the words about a thread, which runs next.
+    fn switch_to(&mut self, index: usize) {
+        let before = self.running.replace(index);
+        let Some(&at) = self.turn_at.get().filter(|_| before != Some(index)) else {
+            return;
+        };
+        let words = [at, at.saturating_add(4)];
+        if let Some(before) = before {
+            self.threads[before].turn = words.map(|at| self.guest.u32(at).unwrap_or(0));
+        }
+        for (at, word) in words.into_iter().zip(self.threads[index].turn) {
+            // `Begin::run` has looked at the address.
+            let _ = self.guest.set_u32(at, word);
+        }
+    }
+
+    /// Returns whether the running thread keeps its turn (`lib/libc/turn.h`).
+    fn keeps_turn(&self) -> bool {
+        let held = self.turn_at.get().map(|at| self.guest.u32(*at));
+        held.is_some_and(|held| held.is_ok_and(|held| held != 0))
     }
 
     /// Runs the program, and returns its exit code.
@@ -131,7 +195,7 @@ impl<'p> Ppu<'p> {
         ppe: &'scope Ppe<'scope, 'env, M>,
         contexts: &mut Contexts<'scope, 'env, M>,
     ) -> Result<u32, Failure> {
-        self.start(Begin::Main);
+        self.start(Begin::Main).expect("it has no stack of its own");
         loop {
             let mut has_run = false;
             for index in 0..self.threads.len() {
@@ -158,7 +222,10 @@ impl<'p> Ppu<'p> {
         if self.threads[index].end.is_some() {
             return Ok(false);
         }
-        for turn in 0..IN_A_ROW {
+        for turn in 0.. {
+            if turn >= IN_A_ROW && !self.keeps_turn() {
+                break;
+            }
             if let Some((question, until)) = self.threads[index].question {
                 let answer = match self.serve(index, question, ppe, contexts)? {
                     Served::Value(value) => Answer::Value(value),
@@ -176,6 +243,7 @@ impl<'p> Ppu<'p> {
                 (thread.question, thread.place) = (None, None);
                 thread.link.answer(answer);
             }
+            self.switch_to(index);
             let thread = &mut self.threads[index];
             let polled = thread
                 .future
@@ -189,9 +257,15 @@ impl<'p> Ppu<'p> {
                 thread.charged = executed;
                 ppe.compute(Cycles(new));
             }
+            if polled.is_pending() {
+                self.check_stack(index)?;
+            }
             match polled {
                 Poll::Pending if is_slice => {
                     ppe.yield_now();
+                    if self.keeps_turn() {
+                        continue;
+                    }
                     return Ok(true);
                 }
                 Poll::Pending => {}
@@ -209,6 +283,35 @@ impl<'p> Ppu<'p> {
         Ok(true)
     }
 
+    /// Checks that a thread's stack has not grown into the memory below it.
+    fn check_stack(&mut self, index: usize) -> Result<(), Failure> {
+        let bottom = self.threads[index].stack_bottom;
+        if bottom.is_none_or(|at| self.guest.u32(at) == Ok(UNUSED)) {
+            return Ok(());
+        }
+        let place = match self.threads[index].question {
+            Some(_) => self.place(index),
+            None => None,
+        };
+        Err(Failure::Program {
+            who: who(index),
+            why: STACK_IS_FULL.to_owned(),
+            place: place.unwrap_or("a place that is not known"),
+        })
+    }
+
+    /// Returns where a thread has asked what is not answered yet.
+    fn place(&mut self, index: usize) -> Option<&'static str> {
+        let thread = &mut self.threads[index];
+        thread.link.answer(Answer::Where);
+        let _ = thread
+            .future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        let backtrace = thread.link.take_place()?;
+        Some(self.code.program.place(&backtrace))
+    }
+
     fn end(&mut self, index: usize, end: wasmtime::Result<u32>) -> Result<(), Failure> {
         let value = match end {
             Ok(value) => value,
@@ -216,10 +319,7 @@ impl<'p> Ppu<'p> {
                 Some(ThreadExit(value)) => *value,
                 None => {
                     let (why, place) = describe(&error, &self.code.program);
-                    let who = match index {
-                        0 => "the PPU program".to_owned(),
-                        thread => format!("thread {thread} of the PPU program"),
-                    };
+                    let who = who(index);
                     return Err(Failure::Program { who, why, place });
                 }
             },
@@ -228,10 +328,14 @@ impl<'p> Ppu<'p> {
         thread.end = Some(value);
         // What its instance needs is freed.
         thread.future = Box::pin(std::future::pending());
+        self.running = None;
+        if self.threads[index].is_detached {
+            self.free(index);
+        }
         // As in C, a program ends when `main` returns, and `pthread_exit` in `main` lets the other
         // threads end first.
         if self.threads.iter().all(|thread| thread.end.is_some()) {
-            self.start(Begin::Exit);
+            self.start(Begin::Exit).expect("it has no stack of its own");
         }
         Ok(())
     }
@@ -243,18 +347,12 @@ impl<'p> Ppu<'p> {
         contexts: &mut Contexts<'scope, 'env, M>,
     ) -> Result<(), Failure> {
         // The report of a deadlock has the place of each wait.
-        for thread in &mut self.threads {
-            if thread.end.is_none() && thread.place.is_none() {
-                thread.link.answer(Answer::Where);
-                let _ = thread
-                    .future
-                    .as_mut()
-                    .poll(&mut Context::from_waker(Waker::noop()));
-                let place = thread.link.take_place();
-                thread.place = place.map(|backtrace| self.code.program.place(&backtrace));
+        for index in 0..self.threads.len() {
+            if self.threads[index].end.is_none() && self.threads[index].place.is_none() {
+                self.threads[index].place = self.place(index);
             }
         }
-        let why = Waits::of(&self.threads, self.guest).to_string();
+        let why = Waits::of(&self.threads, self.guest, contexts).to_string();
         let until = self.threads.iter().filter(|thread| thread.end.is_none());
         let until = until.filter_map(|thread| thread.question?.1).min();
         let mut failure = None;
@@ -268,6 +366,12 @@ impl<'p> Ppu<'p> {
                 }
                 if until.is_some_and(|until| until <= ppe.now()) {
                     return true;
+                }
+                // `turn` gives the context an SPE, which may need a program there.
+                match contexts.waits_for_spe(question, ppe) {
+                    Some(true) => continue,
+                    Some(false) => return true,
+                    None => {}
                 }
                 match self.serve(index, question, ppe, contexts) {
                     Ok(Served::Waits(_)) => continue,
@@ -356,34 +460,61 @@ impl<'p> Ppu<'p> {
                 Served::Value(ppe.timebase().ticks_in(since) as u64)
             }
             Question::TimebaseHertz {} => Served::Value(ppe.timebase().hertz()),
+            Question::LoadReserved { at, bytes } => match self.reserved(at, bytes) {
+                Ok(value) => {
+                    self.threads[index].reservation = Some((at, bytes, value));
+                    Served::Value(value)
+                }
+                Err(why) => Served::Fault(why),
+            },
+            Question::StoreConditional { at, bytes, value } => {
+                match self.threads[index].reservation.take() {
+                    Some((place, size, old)) if (place, size) == (at, bytes) => {
+                        self.store_conditional(ppe, at, bytes, old, value)
+                    }
+                    _ => Served::Value(0),
+                }
+            }
             Question::ThreadYield {} => {
                 ppe.yield_now();
                 Served::Value(0)
             }
             Question::ThreadCreate {
                 start,
-                argument,
-                stack,
-            } => {
-                let thread = self.start(Begin::Thread {
-                    start,
-                    argument,
-                    stack,
-                });
-                Served::Value(thread.into())
+                stack_bottom,
+                stack_top,
+            } => match self.start(Begin::Thread {
+                start,
+                stack_bottom,
+                stack_top,
+            }) {
+                Ok(thread) => Served::Value(thread.into()),
+                Err(outside) => outside.into(),
+            },
+            Question::ThreadDetach { thread } => {
+                let number = thread as usize;
+                match self.threads.get_mut(number) {
+                    Some(thread) if !thread.is_free => {
+                        thread.is_detached = true;
+                        if thread.end.is_some() {
+                            self.free(number);
+                        }
+                        Served::Value(0)
+                    }
+                    _ => Served::Value(NO_SUCH),
+                }
             }
             Question::ThreadJoin { thread, value } => {
-                let Some(joined) = self.threads.get_mut(thread as usize) else {
+                let number = thread as usize;
+                let joined = self.threads.get(number);
+                let Some(joined) = joined.filter(|joined| !joined.is_free) else {
                     return Ok(Served::Value(NO_SUCH));
                 };
-                if joined.is_joined {
-                    return Ok(Served::Value(NO_SUCH));
-                }
                 match joined.end {
-                    None if thread as usize == index => Served::Value(ITSELF),
+                    None if number == index => Served::Value(ITSELF),
                     None => Served::Waits(None),
                     Some(end) => {
-                        joined.is_joined = true;
+                        self.free(number);
                         match value {
                             0 => Served::Value(0),
                             at => match self.guest.set_u32(at, end) {
@@ -430,17 +561,75 @@ impl<'p> Ppu<'p> {
             },
         })
     }
+
+    /// Reads a number that a thread reserves.
+    fn reserved(&self, at: u32, bytes: u32) -> Result<u64, String> {
+        let value = match bytes {
+            _ if !at.is_multiple_of(bytes.max(1)) => None,
+            4 => self.guest.u32(at).ok().map(u64::from),
+            8 => self.guest.u64(at).ok(),
+            _ => None,
+        };
+        let why = || {
+            format!(
+                "it reserves {bytes} bytes at {at:#x}: a reservation is of 4 or 8 bytes in its memory, at a multiple \
+                 of their number (__lwarx, __ldarx)"
+            )
+        };
+        value.ok_or_else(why)
+    }
+
+    /// Writes a number if `old` is still there, and returns whether it was.
+    fn store_conditional<'scope, 'env, M: CellMachine>(
+        &self,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        at: u32,
+        bytes: u32,
+        old: u64,
+        new: u64,
+    ) -> Served {
+        if bytes == 8 {
+            // The machine changes words. Threads of the PPU take turns, so this is right among them.
+            let is_old = self.guest.u64(at) == Ok(old);
+            if is_old && let Err(outside) = self.guest.set_u64(at, new) {
+                return outside.into();
+            }
+            return Served::Value(is_old.into());
+        }
+        let big_endian = |value: u64| u32::from_ne_bytes((value as u32).to_be_bytes());
+        let (expected, new) = (big_endian(old), big_endian(new));
+        let ea = self.surroundings.shared.addresses.translate(at.into());
+        match ppe.fetch_update(ea, AtomicOp::CompareAndSwap { expected, new }) {
+            Ok(found) => Served::Value((found == expected).into()),
+            Err(error) => Served::Fault(error.to_string()),
+        }
+    }
 }
 
-/// The error numbers of threads, negative.
-const NO_SUCH: u64 = -3i32 as u32 as u64;
-const ITSELF: u64 = -35i32 as u32 as u64;
+/// The error numbers of threads in a C library of WASI, negative.
+const NO_SUCH: u64 = -71i32 as u32 as u64;
+const ITSELF: u64 = -16i32 as u32 as u64;
+
+/// The word at the end of a stack that has never been full.
+const UNUSED: u32 = 0x5cf1_22a7;
+
+/// Names a thread in messages.
+fn who(thread: usize) -> String {
+    match thread {
+        0 => "the PPU program".to_owned(),
+        thread => format!("thread {thread} of the PPU program"),
+    }
+}
 
 /// What the threads of a program wait for, one after the other.
 struct Waits(Vec<String>);
 
 impl Waits {
-    fn of(threads: &[Thread], guest: &Guest) -> Self {
+    fn of<M: CellMachine>(
+        threads: &[Thread],
+        guest: &Guest,
+        contexts: &Contexts<'_, '_, M>,
+    ) -> Self {
         let waits = threads
             .iter()
             .enumerate()
@@ -453,6 +642,9 @@ impl Waits {
                     format!("{what} at {at:#x}")
                 }
                 Question::ThreadJoin { thread, .. } => format!("thread {thread} to end"),
+                Question::ContextRun { context, .. } if contexts.spe_of(context).is_none() => {
+                    format!("a free SPE for the program of context {context} (spe_context_run)")
+                }
                 Question::ContextRun { context, .. } => {
                     format!("the program of context {context} to stop (spe_context_run)")
                 }
@@ -497,8 +689,8 @@ enum Begin {
     Exit,
     Thread {
         start: u32,
-        argument: u32,
-        stack: u32,
+        stack_bottom: u32,
+        stack_top: u32,
     },
 }
 
@@ -511,6 +703,7 @@ impl Begin {
         state: State,
     ) -> wasmtime::Result<u32> {
         let guest = state.memory.clone();
+        let turn_at = Arc::clone(&state.turn_at);
         let mut store = Store::new(code.linker.engine(), state);
         code.pace(&mut store)?;
         next_instance_has(&memory);
@@ -518,6 +711,34 @@ impl Begin {
             .linker
             .instantiate_async(&mut store, &code.program.module)
             .await?;
+        let at = instance.get_global(&mut store, "__cw_turn");
+        if let Some(at) = at.and_then(|at| at.get(&mut store).i32()) {
+            turn_at.get_or_init(|| at as u32);
+        }
+        let stack = Stack::of(&instance, &mut store, self.own_stack())?;
+        let end = self.call(&mut store, &instance, &guest).await;
+        end.map_err(|error| stack.explain(&mut store, error))
+    }
+
+    /// Returns the addresses of the stack of a thread that `main` has not started.
+    fn own_stack(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::Thread {
+                stack_bottom,
+                stack_top,
+                ..
+            } => Some((*stack_bottom, *stack_top)),
+            _ => None,
+        }
+    }
+
+    /// Calls the functions of the thread, and returns its value.
+    async fn call(
+        self,
+        mut store: &mut Store<State>,
+        instance: &Instance,
+        guest: &Guest,
+    ) -> wasmtime::Result<u32> {
         match self {
             Self::Main => {
                 let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
@@ -549,18 +770,9 @@ impl Begin {
                 exit.call_async(&mut store, 0).await?;
                 Ok(0)
             }
-            Self::Thread {
-                start,
-                argument,
-                stack,
-            } => {
-                let pointer = instance
-                    .get_global(&mut store, "__stack_pointer")
-                    .ok_or_else(|| wasmtime::format_err!("it has no stack pointer"))?;
-                pointer.set(&mut store, Val::I32(stack as i32))?;
-                let thread =
-                    instance.get_typed_func::<(u32, u32), u32>(&mut store, "__cell_thread")?;
-                thread.call_async(&mut store, (start, argument)).await
+            Self::Thread { start, .. } => {
+                let thread = instance.get_typed_func::<u32, u32>(&mut store, "__cell_thread")?;
+                thread.call_async(&mut store, start).await
             }
         }
     }

@@ -22,10 +22,10 @@ use std::task::{Context, Poll, Waker};
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, Opcode, RawCommand, Tag, TagMask};
 use cellworks_machine::{CellSpe, Cycles, Mfc, SignalRegister, Span, Time};
-use wasmtime::{Caller, Linker, Store, Val, ValType};
+use wasmtime::{Caller, Instance, Linker, Store, Val, ValType};
 
 use super::address::Addresses;
-use super::code::{Code, SLICE, describe};
+use super::code::{Code, SLICE, Stack, describe};
 use super::direct;
 use super::engine::Pace;
 use super::guest::Guest;
@@ -299,6 +299,8 @@ pub(crate) struct Run {
     channels: Channels,
     spin: Spin,
     is_stopped: bool,
+    /// Whether the place of its wait is noted.
+    is_placed: bool,
     charged: u64,
     yields: u64,
     exception: Exception,
@@ -310,23 +312,36 @@ struct Channels {
     event_mask: u32,
     /// The events that were acknowledged and whose cause is still there.
     acknowledged: u32,
+    /// The events whose causes the program has used up since it read channel 0. If a cause is
+    /// there, it has come again.
+    used: u32,
     stalled: u32,
     atomic_status: Option<u32>,
     save_restore: u32,
 }
 
+impl Channels {
+    /// Notes that the program has used up the causes of events: read a word, or issued a command.
+    fn uses(&mut self, events: u32) {
+        self.acknowledged &= !events;
+        self.used |= events;
+    }
+}
+
 /// The bits of the channels 0 to 2 and 11 (CBEA s.9.11, SPU Event Facility).
-mod event {
-    pub(super) const TAG_STATUS: u32 = 0x1;
-    pub(super) const LIST_STALL: u32 = 0x2;
-    pub(super) const COMMAND_QUEUE: u32 = 0x8;
-    pub(super) const IN_MBOX: u32 = 0x10;
-    pub(super) const DECREMENTER: u32 = 0x20;
-    pub(super) const OUT_INTR_MBOX: u32 = 0x40;
-    pub(super) const OUT_MBOX: u32 = 0x80;
-    pub(super) const SIGNAL_2: u32 = 0x100;
-    pub(super) const SIGNAL_1: u32 = 0x200;
-    pub(super) const RESERVATION_LOST: u32 = 0x400;
+pub(super) mod event {
+    pub(in crate::run) const TAG_STATUS: u32 = 0x1;
+    pub(in crate::run) const LIST_STALL: u32 = 0x2;
+    pub(in crate::run) const COMMAND_QUEUE: u32 = 0x8;
+    pub(in crate::run) const IN_MBOX: u32 = 0x10;
+    pub(in crate::run) const DECREMENTER: u32 = 0x20;
+    pub(in crate::run) const OUT_INTR_MBOX: u32 = 0x40;
+    pub(in crate::run) const OUT_MBOX: u32 = 0x80;
+    pub(in crate::run) const SIGNAL_2: u32 = 0x100;
+    pub(in crate::run) const SIGNAL_1: u32 = 0x200;
+    pub(in crate::run) const RESERVATION_LOST: u32 = 0x400;
+    /// The events whose causes a new command uses up.
+    pub(in crate::run) const COMMAND: u32 = TAG_STATUS | COMMAND_QUEUE;
 }
 
 impl Run {
@@ -370,6 +385,7 @@ impl Run {
             channels: Channels::default(),
             spin: Spin::default(),
             is_stopped: false,
+            is_placed: false,
             charged: 0,
             yields: 0,
             exception: Exception::Program,
@@ -378,6 +394,15 @@ impl Run {
 
     /// Runs the program on `spe` until it stops.
     pub(crate) fn go<S: CellSpe>(&mut self, spe: &S) -> Stop {
+        self.waiting.runs(spe.id());
+        let stop = self.until_stop(spe);
+        if !matches!(stop, Stop::Cancelled) {
+            self.waiting.stopped(spe.id());
+        }
+        stop
+    }
+
+    fn until_stop<S: CellSpe>(&mut self, spe: &S) -> Stop {
         if std::mem::take(&mut self.is_stopped) {
             self.link.answer(Answer::Value(0));
         }
@@ -385,7 +410,11 @@ impl Run {
             // Between two polls no code of WebAssembly is on this stack: here, and only here, the
             // machine may switch to another program.
             let polled = match self.code.pace {
-                Pace::Clock => direct::with(spe, || self.poll()),
+                Pace::Clock => {
+                    let (polled, used) = direct::with(spe, || self.poll());
+                    self.channels.uses(used);
+                    polled
+                }
                 Pace::Instructions => self.poll(),
             };
             if let Some(end) = polled {
@@ -426,6 +455,9 @@ impl Run {
                 }
                 Some(question) => self.carry_out(spe, question),
             };
+            if std::mem::take(&mut self.is_placed) {
+                self.waiting.runs(spe.id());
+            }
             self.link.answer(answer);
         }
     }
@@ -452,6 +484,7 @@ impl Run {
 
     /// Returns where in its source the program has asked the question that is not answered yet.
     fn place(&mut self) -> &'static str {
+        self.is_placed = true;
         self.link.answer(Answer::Where);
         let _ = self.poll();
         match self.link.take_place() {
@@ -520,7 +553,16 @@ impl Run {
                 complete.bits().into()
             }
             Question::Read(channel) => match self.read(spe, channel) {
-                Ok(word) => word.into(),
+                Ok(word) => {
+                    self.channels.uses(match channel {
+                        3 => event::SIGNAL_1,
+                        4 => event::SIGNAL_2,
+                        25 => event::LIST_STALL,
+                        29 => event::IN_MBOX,
+                        _ => 0,
+                    });
+                    word.into()
+                }
                 Err(answer) => return answer,
             },
             Question::Write(channel, word) => return self.write(spe, channel, word),
@@ -584,6 +626,11 @@ impl Run {
         };
         match result {
             Ok(status) => {
+                self.channels.uses(match opcode {
+                    Some(Opcode::Getllar) => event::RESERVATION_LOST,
+                    _ if status.is_some() => 0,
+                    _ => event::COMMAND,
+                });
                 if status.is_some() {
                     self.channels.atomic_status = status;
                 }
@@ -598,6 +645,7 @@ impl Run {
             0 => loop {
                 let events = self.events(spe);
                 if events != 0 {
+                    self.channels.used = 0;
                     break events;
                 }
                 if self.channels.event_mask == 0 {
@@ -651,10 +699,12 @@ impl Run {
         match channel {
             1 => self.channels.event_mask = word,
             2 => {
-                self.channels.acknowledged |= word & self.levels(spe);
+                let there = word & self.levels(spe) & !self.channels.used;
+                self.channels.acknowledged |= there;
+                self.channels.used &= !word;
             }
             7 => {
-                self.channels.acknowledged &= !event::DECREMENTER;
+                self.channels.uses(event::DECREMENTER);
                 spe.set_decrementer(word);
             }
             // A synchronisation of several sources: transfers are complete when their tags are.
@@ -677,6 +727,10 @@ impl Run {
                     |spe| spe.try_write_out_mbox(kind, word).ok(),
                     |spe| spe.write_out_mbox(kind, word),
                 );
+                self.channels.uses(match kind {
+                    Outbound::Plain => event::OUT_MBOX,
+                    Outbound::Interrupt => event::OUT_INTR_MBOX,
+                });
             }
             _ => return Answer::Fault(no_channel(channel, "written")),
         }
@@ -797,6 +851,17 @@ async fn main(
         .linker
         .instantiate_async(&mut store, &code.program.module)
         .await?;
+    let stack = Stack::of(&instance, &mut store, None)?;
+    let end = call(&mut store, &instance, arguments).await;
+    end.map_err(|error| stack.explain(&mut store, error))
+}
+
+/// Calls the functions of a program, from its start to its exit.
+async fn call(
+    mut store: &mut Store<State>,
+    instance: &Instance,
+    arguments: Arguments,
+) -> wasmtime::Result<()> {
     let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
     init.call_async(&mut store, ()).await?;
     let main = instance

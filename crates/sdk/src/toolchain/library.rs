@@ -347,7 +347,7 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
         )));
     }
     let root = only_folder(work.path())?;
-    adapt(&root.join(MUSL))?;
+    adapt(&root)?;
     headers(&root, &new.join("include"))?;
 
     let sources = sources(&root, own)?;
@@ -468,8 +468,19 @@ fn all_c_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     Ok(files)
 }
 
-/// Changes musl's source where the PowerPC of the front end is not WebAssembly.
-fn adapt(musl: &Path) -> Result<(), Failed> {
+/// Functions of dlmalloc that change its lists.
+const ALLOCATORS: &[&str] = &[
+    "malloc(size)",
+    "calloc(nmemb, size)",
+    "realloc(ptr, size)",
+    "posix_memalign(memptr, alignment, size)",
+    "memalign(alignment, bytes)",
+];
+
+/// Changes the C library's source where the PowerPC of the front end is not WebAssembly, and where
+/// several threads use it.
+fn adapt(root: &Path) -> Result<(), Failed> {
+    let musl = &root.join(MUSL);
     // A long double is a double, as in this file.
     let float = read(&musl.join("arch/powerpc/bits/float.h"))?;
     write(&musl.join("arch/wasm32/bits/float.h"), &float)?;
@@ -484,6 +495,41 @@ fn adapt(musl: &Path) -> Result<(), Failed> {
     // Programs of the Cell call memalign, which `lib/libc/memory.c` has.
     let legacy = "#ifdef __wasilibc_unmodified_upstream /* WASI libc doesn't build the legacy";
     edit(&musl.join("include/malloc.h"), legacy, "#if 1 /*")?;
+    // Where the library would lock, a thread of the PPU keeps its turn (`lib/libc/turn.h`).
+    let stdio = musl.join("src/internal/stdio_impl.h");
+    for (from, to) in [("FLOCK", "hold"), ("FUNLOCK", "release")] {
+        let to = format!("#define {from}(f) ((void)(f), __cw_{to}())");
+        edit(&stdio, &format!("#define {from}(f) ((void)(f))"), &to)?;
+    }
+    let lock = musl.join("src/internal/lock.h");
+    for (from, to) in [("LOCK", "hold"), ("UNLOCK", "release")] {
+        let to = format!("#define {from}(x) __cw_{to}()");
+        edit(&lock, &format!("#define {from}(x) ((void)0)"), &to)?;
+    }
+    for (file, call) in [
+        ("putc.h", "putc_unlocked(c, f)"),
+        ("getc.h", "getc_unlocked(f)"),
+    ] {
+        let file = musl.join("src/stdio").join(file);
+        edit(
+            &file,
+            &format!("return {call}"),
+            &format!("return __cw_held({call})"),
+        )?;
+    }
+    let dlmalloc = root.join("dlmalloc/src/dlmalloc.c");
+    for call in ALLOCATORS {
+        edit(
+            &dlmalloc,
+            &format!("return dl{call}"),
+            &format!("return __cw_held(dl{call})"),
+        )?;
+    }
+    edit(
+        &dlmalloc,
+        "    dlfree(ptr);",
+        "    __cw_hold(); dlfree(ptr); __cw_release();",
+    )?;
     Ok(())
 }
 

@@ -87,7 +87,7 @@ fn run(
     ]);
     command.args(EXPORTS.iter().map(|name| format!("--export={name}")));
     if side == Side::Ppu {
-        command.arg("--export=__cell_thread");
+        command.args(["--export=__cell_thread", "--export=__cw_turn"]);
     }
     let ended = command.args(inputs).arg("-o").arg(output).output();
     let ended = ended.map_err(|error| cannot_run(linker, &error))?;

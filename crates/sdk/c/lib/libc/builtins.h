@@ -2,6 +2,8 @@
  * functions of WebAssembly are declared by their names in LLVM. */
 #ifndef __ASSEMBLER__
 
+#include "turn.h"
+
 extern unsigned long __cw_memory_size(int) __asm__("llvm.wasm.memory.size.i32");
 extern float __cw_minf(float, float) __asm__("llvm.minimum.f32");
 extern float __cw_maxf(float, float) __asm__("llvm.maximum.f32");

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "call.h"
+
 extern int machine_context_create(unsigned flags) __asm__("ppu.context_create");
 extern int machine_context_destroy(unsigned context) __asm__("ppu.context_destroy");
 extern int machine_program_load(unsigned context, const void *image, unsigned bytes)
@@ -244,13 +246,15 @@ int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int run
         unsigned code = stop[1];
         if (stop[0] == SPE_STOP_AND_SIGNAL && code >= 0x2100 && code < 0x2200
             && !(runflags & SPE_NO_CALLBACKS)) {
-            int (*handler)(void *, unsigned) = (int (*)(void *, unsigned))callbacks[code & 0xff];
+            void *handler = callbacks[code & 0xff];
             char *local_store = spe_ls_area_get(spe);
             /* The word after the stop instruction is the address of the arguments; a program of
                `cellworks cc` leaves it at address 0 (spu_callback). */
-            if (handler && local_store
-                && handler(local_store, *(unsigned *)local_store & (LOCAL_STORE_BYTES - 1)) == 0)
-                continue;
+            if (handler && local_store) {
+                unsigned arguments = *(unsigned *)local_store & (LOCAL_STORE_BYTES - 1);
+                if (call(handler, local_store, (void *)arguments) == 0)
+                    continue;
+            }
             stop[0] = SPE_CALLBACK_ERROR;
             result = -1;
         }

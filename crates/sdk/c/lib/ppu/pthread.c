@@ -1,7 +1,6 @@
 /* POSIX threads. The threads of a program take turns: one runs until it waits or its slice of time
- * ends, so a function here may be interrupted between two instructions by another thread only where
- * a slice ends. Slices end at calls and at the ends of loops; the few words below are changed in
- * straight lines without either.
+ * ends. Slices end at calls and at the ends of loops, so a few words are changed in one turn without
+ * more ado. What takes longer holds the turn (lib/libc/turn.h).
  *
  * Every wait is one import: wait while a word has a value. The machine looks at the word again when
  * another thread has run. */
@@ -14,10 +13,13 @@
 #include <string.h>
 #include <time.h>
 
-extern int thread_create(void *(*start)(void *), void *argument, void *stack)
+#include "../libc/turn.h"
+#include "call.h"
+
+extern int thread_create(void *start, unsigned stack_bottom, unsigned stack_top)
     __asm__("ppu.thread_create");
 extern int thread_join(unsigned thread, void **value) __asm__("ppu.thread_join");
-extern unsigned thread_self(void) __asm__("ppu.thread_self");
+extern int thread_detach(unsigned thread) __asm__("ppu.thread_detach");
 extern _Noreturn void thread_exit(void *value) __asm__("ppu.thread_exit");
 extern int thread_yield(void) __asm__("ppu.thread_yield");
 extern int wait_word(volatile int *at, int word, long long timeout, int what)
@@ -37,52 +39,132 @@ static long long until(const struct timespec *time) {
     return left > 0 ? left : 0;
 }
 
-/* Threads. A pthread_t is the thread's number plus 1. */
+/* Threads. A pthread_t is the number of the thread on the machine plus 1; the machine uses the number
+ * of a thread again after it was joined, or was detached and has ended. */
 
-struct start {
-    void *(*start)(void *);
-    void *argument;
+#define KEYS 128
+
+/* A variable of which each thread has its own. */
+struct variable {
+    const void *first;
+    void *own;
 };
 
-/* A thread whose stack was not freed yet. */
 struct thread {
     unsigned number;
     int detached, ended;
     void *stack;
+    void *start, *argument;
+    const void *values[KEYS];
+    /* A hash table by the addresses of the first values, at most half full. */
+    struct variable *variables;
+    unsigned used, room;
+    /* In `ended_threads`. */
     struct thread *next;
 };
-static struct thread *threads;
+static struct thread main_thread;
+
+/* The threads that `main` has not started, by their numbers. */
+static struct thread **threads;
+static unsigned threads_room;
+
+/* Detached threads that have ended: none of them could free its own stack. */
+static struct thread *ended_threads;
+
+static struct {
+    int used;
+    void (*destructor)(void *);
+} keys[KEYS];
+
+static struct thread *self(void) {
+    struct thread *self = __cw_turn.thread;
+    return self ? self : &main_thread;
+}
 
 static struct thread *find(unsigned number) {
-    for (struct thread *thread = threads; thread; thread = thread->next)
-        if (thread->number == number)
-            return thread;
-    return NULL;
+    return number < threads_room ? threads[number] : NULL;
 }
 
-static void forget(struct thread *forgotten) {
-    for (struct thread **link = &threads; *link; link = &(*link)->next)
-        if (*link == forgotten) {
-            *link = forgotten->next;
-            free(forgotten->stack);
-            free(forgotten);
-            return;
-        }
+/* Frees what a thread had, in one turn. */
+static void forget(struct thread *thread) {
+    if (find(thread->number) == thread)
+        threads[thread->number] = NULL;
+    for (unsigned at = 0; at < thread->room; at++)
+        free(thread->variables[at].own);
+    free(thread->variables);
+    free(thread->stack);
+    free(thread);
 }
 
-/* Frees the stacks of detached threads that have ended: none of them could free its own. */
 static void forget_ended(void) {
-    for (struct thread *thread = threads, *next; thread; thread = next) {
-        next = thread->next;
-        if (thread->detached && thread->ended)
-            forget(thread);
+    while (ended_threads) {
+        struct thread *thread = ended_threads;
+        ended_threads = thread->next;
+        forget(thread);
     }
 }
 
-static void ends(void) {
-    struct thread *self = find(thread_self());
-    if (self)
-        self->ended = 1;
+static void ends(struct thread *thread) {
+    /* A destructor may set values again, a few times (POSIX: PTHREAD_DESTRUCTOR_ITERATIONS). */
+    for (int round = 0, again = 1; again && round < 4; round++) {
+        again = 0;
+        for (int key = 0; key < KEYS; key++) {
+            void *value = (void *)thread->values[key];
+            if (!value || !keys[key].used || !keys[key].destructor)
+                continue;
+            thread->values[key] = NULL;
+            call(keys[key].destructor, value, NULL);
+            again = 1;
+        }
+    }
+    /* It keeps its turn until the machine has ended it, because its stack may be freed then. */
+    __cw_hold();
+    thread->ended = 1;
+    if (thread->detached) {
+        threads[thread->number] = NULL;
+        thread->next = ended_threads;
+        ended_threads = thread;
+    }
+}
+
+/* Returns the place of a variable in the table of a thread. */
+static struct variable *place(struct variable *variables, unsigned room, const void *first) {
+    unsigned at = (uintptr_t)first / 4 * 2654435761u;
+    while (variables[at & (room - 1)].own && variables[at & (room - 1)].first != first)
+        at++;
+    return &variables[at & (room - 1)];
+}
+
+/* Returns the running thread's own variable. `cellworks cc` calls it for each use of a variable that is
+ * declared with __thread. Its first value is never changed. */
+void *__cell_thread_local(const void *first, unsigned bytes, unsigned alignment) {
+    struct thread *thread = self();
+    struct variable *found = thread->room ? place(thread->variables, thread->room, first) : NULL;
+    if (found && found->own)
+        return found->own;
+    __cw_hold();
+    if (2 * (thread->used + 1) > thread->room) {
+        unsigned room = thread->room ? 2 * thread->room : 16;
+        struct variable *larger = calloc(room, sizeof *larger);
+        if (!larger)
+            abort();
+        for (unsigned at = 0; at < thread->room; at++)
+            if (thread->variables[at].own)
+                *place(larger, room, thread->variables[at].first) = thread->variables[at];
+        free(thread->variables);
+        thread->variables = larger;
+        thread->room = room;
+    }
+    if (alignment < 16)
+        alignment = 16;
+    void *own = aligned_alloc(alignment, (bytes + alignment - 1) & -alignment);
+    if (!own)
+        abort();
+    memcpy(own, first, bytes);
+    *place(thread->variables, thread->room, first) = (struct variable){first, own};
+    thread->used++;
+    __cw_release();
+    return own;
 }
 
 struct attributes {
@@ -90,85 +172,55 @@ struct attributes {
     int detached;
 };
 
-#define KEYS 128
-static struct {
-    int used;
-    void (*destructor)(void *);
-} keys[KEYS];
-
-/* The values of a thread, in a list, because few threads have any. */
-struct values {
-    unsigned thread;
-    const void *value[KEYS];
-    struct values *next;
-};
-static struct values *all_values;
-
-static struct values *values_of(unsigned thread) {
-    for (struct values *values = all_values; values; values = values->next)
-        if (values->thread == thread)
-            return values;
-    return NULL;
-}
-
-static void destroy_values(unsigned thread) {
-    struct values *values = values_of(thread);
-    if (!values)
-        return;
-    /* A destructor may set values again, a few times (POSIX: PTHREAD_DESTRUCTOR_ITERATIONS). */
-    for (int round = 0, again = 1; again && round < 4; round++) {
-        again = 0;
-        for (int key = 0; key < KEYS; key++) {
-            void *value = (void *)values->value[key];
-            if (!value || !keys[key].used || !keys[key].destructor)
-                continue;
-            values->value[key] = NULL;
-            keys[key].destructor(value);
-            again = 1;
-        }
-    }
-    for (struct values **link = &all_values; *link; link = &(*link)->next)
-        if (*link == values) {
-            *link = values->next;
-            break;
-        }
-    free(values);
-}
-
 /* The machine calls this in a new thread. */
-void *__cell_thread(struct start *start, void *unused) {
-    struct start begin = *start;
-    (void)unused;
-    free(start);
-    void *value = begin.start(begin.argument);
-    destroy_values(thread_self());
-    ends();
+void *__cell_thread(struct thread *thread) {
+    __cw_turn.thread = thread;
+    void *value = call(thread->start, thread->argument, NULL);
+    ends(thread);
     return value;
+}
+
+static int create(struct thread *made, const struct attributes *given) {
+    size_t bytes = given && given->stack_bytes ? given->stack_bytes : STACK_BYTES;
+    bytes = (bytes + 15) & ~(size_t)15;
+    char *stack = made->stack = aligned_alloc(16, bytes);
+    if (!stack)
+        return EAGAIN;
+    int number = thread_create(made, (unsigned)stack, (unsigned)stack + bytes);
+    if ((unsigned)number >= threads_room) {
+        unsigned room = 2 * number + 16;
+        struct thread **larger = realloc(threads, room * sizeof *threads);
+        if (!larger)
+            abort();
+        memset(larger + threads_room, 0, (room - threads_room) * sizeof *threads);
+        threads = larger;
+        threads_room = room;
+    }
+    threads[number] = made;
+    made->number = number;
+    if (given && given->detached)
+        pthread_detach((pthread_t)(uintptr_t)(number + 1));
+    return 0;
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *argument) {
-    const struct attributes *given = (const struct attributes *)attributes;
-    size_t bytes = given && given->stack_bytes ? given->stack_bytes : STACK_BYTES;
-    struct start *start = malloc(sizeof *start);
-    struct thread *made = calloc(1, sizeof *made);
+    /* Until it is done, the new thread has no turn. */
+    __cw_hold();
     forget_ended();
-    char *stack = aligned_alloc(16, bytes = (bytes + 15) & ~(size_t)15);
-    if (!start || !made || !stack) {
-        free(start);
-        free(made);
-        free(stack);
-        return EAGAIN;
+    struct thread *made = calloc(1, sizeof *made);
+    int error = EAGAIN;
+    if (made) {
+        made->start = (void *)run;
+        made->argument = argument;
+        error = create(made, (const struct attributes *)attributes);
+        if (error)
+            free(made);
+        else if (thread)
+            *thread = (pthread_t)(uintptr_t)(made->number + 1);
     }
-    *start = (struct start){run, argument};
-    made->stack = stack;
-    made->detached = given && given->detached;
-    made->number = thread_create((void *(*)(void *))start, NULL, stack + bytes);
-    made->next = threads;
-    threads = made;
-    if (thread)
-        *thread = (pthread_t)(uintptr_t)(made->number + 1);
-    return 0;
+    __cw_release();
+    return error;
 }
 
 int pthread_join(pthread_t thread, void **value) {
@@ -177,26 +229,36 @@ int pthread_join(pthread_t thread, void **value) {
     if (joined && joined->detached)
         return EINVAL;
     int error = -thread_join(number, value);
-    if (!error)
-        forget(find(number));
+    if (!error && joined) {
+        __cw_hold();
+        forget(joined);
+        __cw_release();
+    }
     return error;
 }
 
 int pthread_detach(pthread_t thread) {
-    struct thread *detached = find((unsigned)(uintptr_t)thread - 1);
-    if (!detached)
-        return ESRCH;
-    detached->detached = 1;
-    return 0;
+    unsigned number = (unsigned)(uintptr_t)thread - 1;
+    struct thread *detached = find(number);
+    if (detached && detached->detached)
+        return EINVAL;
+    __cw_hold();
+    int error = -thread_detach(number);
+    if (!error && detached) {
+        detached->detached = 1;
+        if (detached->ended)
+            forget(detached);
+    }
+    __cw_release();
+    return error;
 }
 
 void pthread_exit(void *value) {
-    destroy_values(thread_self());
-    ends();
+    ends(self());
     thread_exit(value);
 }
 
-pthread_t pthread_self(void) { return (pthread_t)(uintptr_t)(thread_self() + 1); }
+pthread_t pthread_self(void) { return (pthread_t)(uintptr_t)(self()->number + 1); }
 int pthread_equal(pthread_t one, pthread_t other) { return one == other; }
 int pthread_yield(void) { return thread_yield(); }
 int sched_yield(void) { return thread_yield(); }
@@ -302,15 +364,15 @@ int pthread_mutex_destroy(pthread_mutex_t *mutex) {
 
 int pthread_mutex_trylock(pthread_mutex_t *locked) {
     struct mutex *mutex = (struct mutex *)locked;
-    unsigned self = thread_self();
+    unsigned running = self()->number;
     if (mutex->locked) {
-        if (mutex->type != PTHREAD_MUTEX_RECURSIVE || mutex->owner != self)
+        if (mutex->type != PTHREAD_MUTEX_RECURSIVE || mutex->owner != running)
             return EBUSY;
         mutex->depth++;
         return 0;
     }
     mutex->locked = 1;
-    mutex->owner = self;
+    mutex->owner = running;
     mutex->depth = 1;
     return 0;
 }
@@ -318,7 +380,7 @@ int pthread_mutex_trylock(pthread_mutex_t *locked) {
 static int lock(pthread_mutex_t *locked, long long timeout) {
     struct mutex *mutex = (struct mutex *)locked;
     while (pthread_mutex_trylock(locked)) {
-        if (mutex->type == PTHREAD_MUTEX_ERRORCHECK && mutex->owner == thread_self())
+        if (mutex->type == PTHREAD_MUTEX_ERRORCHECK && mutex->owner == self()->number)
             return EDEADLK;
         if (wait_word(&mutex->locked, 1, timeout, MUTEX))
             return ETIMEDOUT;
@@ -334,7 +396,7 @@ int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time)
 
 int pthread_mutex_unlock(pthread_mutex_t *locked) {
     struct mutex *mutex = (struct mutex *)locked;
-    if (mutex->type != PTHREAD_MUTEX_NORMAL && (!mutex->locked || mutex->owner != thread_self()))
+    if (mutex->type != PTHREAD_MUTEX_NORMAL && (!mutex->locked || mutex->owner != self()->number))
         return EPERM;
     if (mutex->type == PTHREAD_MUTEX_RECURSIVE && --mutex->depth > 0)
         return 0;
@@ -561,7 +623,7 @@ int pthread_once(pthread_once_t *once, void (*run)(void)) {
     volatile int *state = (volatile int *)once;
     if (*state == 0) {
         *state = 1;
-        run();
+        call(run, NULL, NULL);
         *state = 2;
     }
     while (*state == 1)
@@ -570,16 +632,21 @@ int pthread_once(pthread_once_t *once, void (*run)(void)) {
 }
 
 int pthread_key_create(pthread_key_t *key, void (*destructor)(void *)) {
-    for (int free_key = 0; free_key < KEYS; free_key++)
-        if (!keys[free_key].used) {
-            keys[free_key].used = 1;
-            keys[free_key].destructor = destructor;
-            for (struct values *values = all_values; values; values = values->next)
-                values->value[free_key] = NULL;
-            *key = free_key;
-            return 0;
-        }
-    return EAGAIN;
+    int found = 0;
+    __cw_hold();
+    while (found < KEYS && keys[found].used)
+        found++;
+    if (found < KEYS) {
+        keys[found].used = 1;
+        keys[found].destructor = destructor;
+        main_thread.values[found] = NULL;
+        for (unsigned at = 0; at < threads_room; at++)
+            if (threads[at])
+                threads[at]->values[found] = NULL;
+        *key = found;
+    }
+    __cw_release();
+    return found < KEYS ? 0 : EAGAIN;
 }
 
 int pthread_key_delete(pthread_key_t key) {
@@ -590,24 +657,13 @@ int pthread_key_delete(pthread_key_t key) {
 }
 
 void *pthread_getspecific(pthread_key_t key) {
-    struct values *values = values_of(thread_self());
-    return values && key < KEYS ? (void *)values->value[key] : NULL;
+    return key < KEYS ? (void *)self()->values[key] : NULL;
 }
 
 int pthread_setspecific(pthread_key_t key, const void *value) {
-    unsigned self = thread_self();
-    struct values *values = values_of(self);
     if (key >= KEYS || !keys[key].used)
         return EINVAL;
-    if (!values) {
-        values = calloc(1, sizeof *values);
-        if (!values)
-            return ENOMEM;
-        values->thread = self;
-        values->next = all_values;
-        all_values = values;
-    }
-    values->value[key] = value;
+    self()->values[key] = value;
     return 0;
 }
 
