@@ -2,56 +2,75 @@
 //! another program run: on this computer. It saves the way through the [`Link`](super::link::Link),
 //! which takes as long as a small DMA transfer.
 //!
-//! An operation that would have to wait, or that is wrong, is not done here: the import asks.
+//! An operation that would have to wait, or that is wrong, is not done here: the import asks. So it
+//! does if commands are in the queue, because one that stays there needs a place in the source.
+
+use std::cell::Cell;
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{RawCommand, TagMask};
-use cellworks_machine::{CellSpe, Mfc};
+use cellworks_machine::{CellSpe, LateFault, Mfc};
 use scoped_tls_hkt::scoped_thread_local;
 
 /// What an import may do to the SPE of its program.
 trait Direct {
     fn issue(&self, command: RawCommand) -> bool;
-    fn complete_tags(&self) -> TagMask;
+    fn complete_tags(&self) -> Option<TagMask>;
     fn in_mbox_count(&self) -> usize;
     fn read_in_mbox(&self) -> Option<u32>;
     fn write_out_mbox(&self, mailbox: Outbound, word: u32) -> bool;
     fn decrementer(&self) -> u32;
 }
 
-struct Here<'a, S>(&'a S);
+struct Here<'a, S> {
+    spe: &'a S,
+    late: Cell<Option<LateFault>>,
+}
 
 impl<S: CellSpe> Direct for Here<'_, S> {
     fn issue(&self, command: RawCommand) -> bool {
-        self.0.mfc().try_issue(command).is_ok()
+        let is_idle = self.complete_tags() == Some(TagMask::ALL);
+        is_idle && self.spe.mfc().try_issue(command).is_ok()
     }
 
-    fn complete_tags(&self) -> TagMask {
-        !self.0.mfc().incomplete_tags()
+    fn complete_tags(&self) -> Option<TagMask> {
+        let complete = !self.spe.mfc().incomplete_tags();
+        // To look at the queue may find a command that has become illegal.
+        if let Some(late) = self.spe.mfc().take_late_fault() {
+            self.late.set(Some(late));
+            return None;
+        }
+        Some(complete)
     }
 
     fn in_mbox_count(&self) -> usize {
-        self.0.in_mbox_count()
+        self.spe.in_mbox_count()
     }
 
     fn read_in_mbox(&self) -> Option<u32> {
-        self.0.try_read_in_mbox()
+        self.spe.try_read_in_mbox()
     }
 
     fn write_out_mbox(&self, mailbox: Outbound, word: u32) -> bool {
-        self.0.try_write_out_mbox(mailbox, word).is_ok()
+        self.spe.try_write_out_mbox(mailbox, word).is_ok()
     }
 
     fn decrementer(&self) -> u32 {
-        self.0.decrementer()
+        self.spe.decrementer()
     }
 }
 
 scoped_thread_local!(static HERE: for<'a> &'a dyn Direct);
 
-/// Runs `f`, in which imports may use `spe` directly.
-pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> R {
-    HERE.set(&Here(spe), f)
+/// Runs `f`, in which imports may use `spe` directly. Returns its result, and the fault of a command
+/// that an import has found to be illegal: the import then asks what it has not done.
+pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> (R, Option<LateFault>) {
+    let here = Here {
+        spe,
+        late: Cell::new(None),
+    };
+    let result = HERE.set(&here, f);
+    (result, here.late.take())
 }
 
 fn here<R>(f: impl FnOnce(&dyn Direct) -> Option<R>) -> Option<R> {
@@ -66,7 +85,7 @@ pub(super) fn issue(command: RawCommand) -> bool {
 /// Returns the complete tag groups of `mask`, if that is what `update` waits for.
 pub(super) fn tags(mask: u32, update: u32) -> Option<u32> {
     let tags = TagMask::from_bits(mask);
-    let complete = here(|spe| Some(tags & spe.complete_tags()))?;
+    let complete = tags & here(|spe| spe.complete_tags())?;
     let is_enough = match update {
         0 => true,
         1 => !complete.is_empty() || tags.is_empty(),
