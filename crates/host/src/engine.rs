@@ -15,7 +15,7 @@ use cellworks_machine::mfc::{
     MfcFault, Opcode, Operation, PushError, Tag, TagMask,
 };
 use cellworks_machine::{
-    LocalStore, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, barrier,
+    LateFault, LocalStore, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, barrier,
 };
 
 use crate::run::Run;
@@ -32,9 +32,11 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     /// Whether a command waits for room in a mailbox. Every wait of the processor checks this flag.
     has_unsent: Cell<bool>,
     /// The first fault of a queued command that no call has returned, if `takes_faults` is set.
-    late: Cell<Option<MfcFault>>,
+    late: Cell<Option<LateFault>>,
     /// Whether the program takes the faults of queued commands itself.
     takes_faults: Cell<bool>,
+    /// The places in foreign source where queued commands were issued.
+    places: RefCell<Vec<(EntryId, &'static str)>>,
     /// The next element of each stalled list.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
@@ -75,26 +77,33 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             has_unsent: Cell::new(false),
             late: Cell::new(None),
             takes_faults: Cell::new(false),
+            places: RefCell::default(),
             lists: RefCell::default(),
         }
     }
 
+    /// Performs or queues a command. `place` returns the place in foreign source where it is issued.
     #[inline]
-    pub(crate) fn try_issue(&self, command: &Command) -> Result<(), TryIssueError> {
+    pub(crate) fn try_issue(
+        &self,
+        command: &Command,
+        place: impl Fn() -> Option<&'static str>,
+    ) -> Result<(), TryIssueError> {
         if self.is_empty() {
             let performed = self.perform(command);
             if matches!(performed, Ok(Performed::Complete)) {
                 return Ok(());
             }
-            return Ok(self.keep(*command, performed?)?);
+            return Ok(self.keep(*command, performed?, place())?);
         }
         self.drain_or_panic();
-        match self.queue.borrow_mut().push(*command) {
-            Ok(_) => {}
+        let entry = match self.queue.borrow_mut().push(*command) {
+            Ok(entry) => entry,
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
-        }
-        Ok(self.drain()?)
+        };
+        self.note_place(entry, place());
+        self.drain().map_err(|late| late.fault.into())
     }
 
     #[inline]
@@ -128,7 +137,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow_mut().take_stall_notifications()
     }
 
-    pub(crate) fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
+    pub(crate) fn acknowledge_stall(&self, tag: Tag) -> Result<(), LateFault> {
         let resumed: Vec<EntryId> = self.queue.borrow_mut().acknowledge(tag).collect();
         let mut outcome = Ok(());
         for entry in resumed {
@@ -295,7 +304,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
 
     /// Performs all commands that can be performed now. Removes commands that cause faults, and
     /// returns the first fault.
-    fn drain(&self) -> Result<(), MfcFault> {
+    fn drain(&self) -> Result<(), LateFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
         for Unsent { entry, to, cursor } in self.unsent.take() {
@@ -328,7 +337,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         entry: EntryId,
         mut performed: Result<Performed, MfcFault>,
         mut told: Option<SpeId>,
-    ) -> Result<(), MfcFault> {
+    ) -> Result<(), LateFault> {
         while let Ok(Performed::NoRoom(to, cursor)) = performed {
             if told == Some(to) {
                 self.unsent.borrow_mut().push(Unsent { entry, to, cursor });
@@ -352,28 +361,46 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             return Ok(());
         }
         self.queue.borrow_mut().complete(entry);
-        performed.map(drop)
+        let mut places = self.places.borrow_mut();
+        let at = places.iter().position(|(of, _)| *of == entry);
+        let place = at.map(|at| places.swap_remove(at).1);
+        match performed {
+            Ok(_) => Ok(()),
+            Err(fault) => Err(LateFault { fault, place }),
+        }
+    }
+
+    fn note_place(&self, entry: EntryId, place: Option<&'static str>) {
+        let noted = place.map(|place| (entry, place));
+        self.places.borrow_mut().extend(noted);
     }
 
     #[cold]
-    fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
+    fn keep(
+        &self,
+        command: Command,
+        performed: Performed,
+        place: Option<&'static str>,
+    ) -> Result<(), MfcFault> {
         let pushed = self.queue.borrow_mut().push(command);
         let entry = pushed.expect("an empty queue has room");
         self.queue.borrow_mut().start(entry);
-        self.settle(entry, Ok(performed), None)
+        self.note_place(entry, place);
+        let settled = self.settle(entry, Ok(performed), None);
+        settled.map_err(|late| late.fault)
     }
 
     /// Drains the queue. If a queued command causes a fault that the program does not take itself,
     /// panics, except during unwinding.
     #[track_caller]
     fn drain_or_panic(&self) {
-        let Err(fault) = self.drain() else {
+        let Err(late) = self.drain() else {
             return;
         };
         if self.takes_faults.get() {
-            self.late.set(self.late.get().or(Some(fault)));
+            self.late.set(self.late.get().or(Some(late)));
         } else if !cellworks_threads::is_unwinding() {
-            panic!("{}", self.text_of(&fault));
+            panic!("{}", self.text_of(&late.fault));
         }
     }
 
@@ -383,7 +410,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     }
 
     /// Takes the fault of a queued command. From now on, no such fault panics.
-    pub(crate) fn take_late_fault(&self) -> Option<MfcFault> {
+    pub(crate) fn take_late_fault(&self) -> Option<LateFault> {
         self.takes_faults.set(true);
         self.late.take()
     }
@@ -391,7 +418,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     /// Returns the text of a fault that the program has not taken before its end.
     pub(crate) fn end_program(&self) -> Option<String> {
         self.takes_faults.set(false);
-        self.late.take().map(|fault| self.text_of(&fault))
+        self.late.take().map(|late| self.text_of(&late.fault))
     }
 }
 

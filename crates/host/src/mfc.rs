@@ -10,7 +10,7 @@ use cellworks_machine::mfc::{
     Command, EffectiveAddress, LsAddr, MfcFault, Operation, RawCommand, SPU_QUEUE_ENTRIES, Tag,
     TagMask,
 };
-use cellworks_machine::{LocalStore, Mfc, TryIssueError, Wait};
+use cellworks_machine::{LateFault, LocalStore, Mfc, TryIssueError, Wait};
 
 use crate::engine::Engine;
 use crate::worker::Worker;
@@ -81,8 +81,12 @@ impl Mfc for HostMfc {
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
         // `checked` is used in place, because moving it takes as long as all other steps together.
         let checked = command.check(self.engine.local_store.bytes() as u32);
+        let place = || {
+            let caller = self.worker.sleeper(self.engine.local_store.spe());
+            self.worker.places.of(caller.thread())
+        };
         self.engine
-            .try_issue(checked.as_ref().map_err(|fault| *fault)?)
+            .try_issue(checked.as_ref().map_err(|fault| *fault)?, place)
     }
 
     fn free_entries(&self) -> usize {
@@ -98,11 +102,11 @@ impl Mfc for HostMfc {
         self.engine.take_stall_notifications()
     }
 
-    fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
+    fn acknowledge_stall(&self, tag: Tag) -> Result<(), LateFault> {
         self.engine.acknowledge_stall(tag)
     }
 
-    fn take_late_fault(&self) -> Option<MfcFault> {
+    fn take_late_fault(&self) -> Option<LateFault> {
         self.engine.take_late_fault()
     }
 

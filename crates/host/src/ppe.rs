@@ -378,7 +378,8 @@ impl CellPpeCore for HostPpe {
     #[track_caller]
     fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
         let proxy = self.proxy(spe);
-        proxy.try_issue(&command.check_proxy(proxy.local_store.bytes() as u32)?)
+        let command = command.check_proxy(proxy.local_store.bytes() as u32)?;
+        proxy.try_issue(&command, || None)
     }
 
     #[track_caller]

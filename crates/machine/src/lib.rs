@@ -79,7 +79,7 @@ pub use signal::{SignalMode, SignalRegister};
 pub use spe::Spe;
 pub use spe::cell::CellSpe;
 pub use spe::core::{NewThread, SpeCore, StageRequest, StartThread};
-pub use spe::mfc::{Mfc, TryIssueError, fetch_update_words};
+pub use spe::mfc::{LateFault, Mfc, TryIssueError, fetch_update_words};
 pub use staging::{Pending, PendingMut, Staged, StagedMut, Stream};
 pub use threads::{StackError, THREAD_STACK_BYTES, ThreadBuilder, ThreadHandle, ThreadScope};
 pub use time::{Cycles, Decrementer, Span, Time, Timebase};

@@ -289,10 +289,31 @@ fn errors_of_spu_programs_name_the_line_of_c() {
             19,
             "it reads the status of an atomic command (channel 27), and there is none",
         ),
+        (
+            20,
+            "element 0 (16 bytes) of a getlf at effective address 0x30000000",
+        ),
+        (
+            21,
+            "element 1 (16 bytes) of a getl at effective address 0x0",
+        ),
+        (
+            22,
+            "get of 16 bytes at effective address 0xe000000000001000: this memory is not mapped",
+        ),
+        (23, "and effective address 0x20000004: both have the same"),
+        (
+            24,
+            "element 1 (16 bytes) of a getl at effective address 0x500000000",
+        ),
+        (
+            25,
+            "getllar of 128 bytes at effective address 0x0: this memory is not mapped",
+        ),
     ];
     for (wrong, part) in cases {
         bench.sh(&format!("spu-gcc -O2 -DWRONG={wrong} -o spu{wrong} spu.c"));
-        // The line where it happens: of a list, that of the wait.
+        // The line where it happens: of a command that is found to be wrong later, that of its issue.
         let case = source
             .lines()
             .position(|line| line.contains(&format!("case {wrong}:")));
@@ -442,4 +463,58 @@ fn simulated_time_is_the_same_each_time_and_can_be_looked_at() {
     assert!(counters.contains("busiest: the PPE"), "{counters}");
     assert!(trace.len() > 1_000);
     assert_eq!(run("two.pftrace"), (counters, trace));
+}
+
+#[test]
+fn what_is_wrong_in_an_area_of_an_spe_has_the_address_of_the_program() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("windows");
+    for (wrong, part) in [
+        ("1", "get of 32 bytes at effective address"),
+        ("2", "get of 32 bytes at effective address"),
+        ("3", "element 0 (4 bytes) of a putl at effective address"),
+        ("4", "get of 16 bytes at effective address"),
+        ("5", "between local store address"),
+    ] {
+        for machine in MACHINES {
+            let output = bench.exec(&["--machine", machine, "./windows", wrong]);
+            let said = String::from_utf8(output.stderr).unwrap();
+            let address = String::from_utf8(output.stdout).unwrap();
+            let named = format!("effective address {}", address.trim());
+            assert!(
+                said.contains(part) && said.contains(&named),
+                "{wrong} on {machine}, {named}: {said}"
+            );
+            assert_eq!(output.status.code(), Some(1), "{said}");
+        }
+    }
+    // What is right, and elements of 0 bytes, which have no address.
+    bench.prints(&["./windows", "0"], "0x0\nall is well\n", 0);
+}
+
+#[test]
+fn a_hazard_and_a_trace_name_the_lines_of_c() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("hazard");
+    let output = bench.exec(&["--machine", "ps3", "--trace", "hazard.pftrace", "./hazard"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    let source = bench.expected("hazard-spu.c");
+    let line = |text: &str| {
+        let line = source.lines().position(|line| line.contains(text)).unwrap() + 1;
+        format!("hazard-spu.c:{line}:5 in main")
+    };
+    let (first, second) = (line("the first get"), line("the second get"));
+    assert!(said.contains("hazard at "), "{said}");
+    assert!(said.contains(&first) && said.contains(&second), "{said}");
+    let trace = fs::read(bench.path("hazard.pftrace")).unwrap();
+    for place in [first, second, line("the wait")] {
+        let is_there = trace
+            .windows(place.len())
+            .any(|part| part == place.as_bytes());
+        assert!(is_there, "{place}");
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use cellworks::host::Host;
 use cellworks::machine::memory::{AllocateError, Backing, ByteOrder};
-use cellworks::machine::mfc::{LsAddr, RawCommand, Tag};
+use cellworks::machine::mfc::{EffectiveAddress, ListElement, LsAddr, RawCommand, Tag};
 use cellworks::machine::{
     CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, SignalRegister, SpeId,
 };
@@ -25,6 +25,8 @@ on_every_cell![
     a_change_by_other_code_ends_a_reservation,
     a_conditional_store_that_fails_ends_no_other_reservation,
     no_bytes_or_no_module_are_not_adopted,
+    dma_to_adopted_memory_that_is_gone_is_a_fault,
+    the_null_bytes_of_adopted_memory_have_no_address,
     a_local_store_is_a_region,
     what_was_never_made_is_no_local_store,
 ];
@@ -232,11 +234,83 @@ fn a_conditional_store_that_fails_ends_no_other_reservation<M: CellMachine>(mach
 fn no_bytes_or_no_module_are_not_adopted<M: CellMachine>(machine: &M) {
     let empty = machine.adopt(MODULE, Box::new(lent(0)));
     assert!(matches!(empty, Err(AllocateError::Empty)), "{empty:?}");
+    let text = empty.unwrap_err().to_string();
+    assert!(text.starts_with("a region of 0 bytes"), "{text}");
     let nowhere = machine.adopt(ModuleId::new(1_000), Box::new(lent(4096)));
     assert!(
         matches!(nowhere, Err(AllocateError::NoSuchModule { .. })),
         "{nowhere:?}"
     );
+    let text = nowhere.unwrap_err().to_string();
+    let named = "memory module 1000 does not exist: ";
+    assert!(
+        text.starts_with(named) && text.contains("has memory modules 0 to "),
+        "{text}"
+    );
+}
+
+/// Returns the texts of the faults of a get, a put, a reservation and a list of 16 bytes at `ea`.
+fn faults_at<M: CellMachine>(machine: &M, ea: EffectiveAddress) -> [Option<String>; 4] {
+    let program = |spe: &M::Spe| {
+        let (mfc, lsa) = (spe.mfc(), LsAddr(0x400));
+        for (at, word) in [(0x100, 16), (0x104, ea.eal())] {
+            spe.local_store().write_word(LsAddr(at), word);
+        }
+        let issue = |command| mfc.issue(command).err();
+        let faults = [
+            issue(RawCommand::get(lsa, ea, 16, TAG)),
+            issue(RawCommand::put(lsa, ea, 16, TAG)),
+            mfc.getllar(lsa, ea).err(),
+            issue(RawCommand::getl(lsa, ea.eah(), LsAddr(0x100), 8, TAG)),
+        ];
+        mfc.wait_all(TAG.mask());
+        faults.map(|fault| fault.map(|fault| fault.to_string()))
+    };
+    machine
+        .run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+        .unwrap()
+}
+
+fn dma_to_adopted_memory_that_is_gone_is_a_fault<M: CellMachine>(machine: &M) {
+    let region = machine.adopt(MODULE, Box::new(lent(4096))).unwrap();
+    let at = region.at(0x400);
+    assert_eq!(faults_at(machine, at), [const { None }; 4]);
+    drop(region);
+    for fault in faults_at(machine, at) {
+        let text = fault.expect("the memory is gone");
+        let named = format!("at effective address {at}: this memory is not mapped");
+        assert!(text.contains(&named), "{text}");
+    }
+}
+
+/// Memory whose first 1,024 bytes have no effective address.
+struct WithNull(Lent);
+
+// SAFETY: as for `Lent`.
+unsafe impl Backing for WithNull {
+    fn base(&self) -> NonNull<u8> {
+        self.0.base()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn null_bytes(&self) -> usize {
+        1_024
+    }
+}
+
+fn the_null_bytes_of_adopted_memory_have_no_address<M: CellMachine>(machine: &M) {
+    let memory = WithNull(lent(4096));
+    let region = machine.adopt(MODULE, Box::new(memory)).unwrap();
+    // The owner of the region reaches them.
+    region.write(0, &[1; 16]);
+    assert_eq!(faults_at(machine, region.at(0x400)), [const { None }; 4]);
+    for offset in [0, 0x3f0] {
+        let at = region.at(offset);
+        assert!(faults_at(machine, at).iter().all(Option::is_some), "{at}");
+    }
 }
 
 fn a_local_store_is_a_region<M: CellMachine>(machine: &M) {
@@ -325,6 +399,9 @@ trait Case {
     fn words(&self, word: u32) -> u32;
     /// Gets 16 bytes by each of two elements of a list at 0x1000 of SPE 0, to 0x2000.
     fn list(&self, make: &dyn Fn(u32, [u32; 2])) -> [u8; 32];
+    /// Puts 16 bytes at 0x2000 of SPE 0 by each of two elements of a list at 0x1000, and stops between
+    /// them. Returns what is there after the first and after the second.
+    fn scatters(&self, make: &(dyn Fn(u32, [u32; 2]) + Sync)) -> [[u8; 2]; 2];
     /// Sends the words at 0x300c and 0x301c of SPE 0 to SPE 1, into its mailbox and a signal.
     fn sends(&self) -> [u32; 2];
 }
@@ -354,6 +431,40 @@ impl<M: CellMachine> Case for M {
             let mut read = [0; 32];
             spe.local_store().read(LsAddr(0x2000), &mut read);
             read
+        };
+        self.run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+            .unwrap()
+    }
+
+    fn scatters(&self, make: &(dyn Fn(u32, [u32; 2]) + Sync)) -> [[u8; 2]; 2] {
+        let region = self.allocate(MODULE, 4096).unwrap();
+        let targets = [0x200, 0x100].map(|offset| region.at(offset));
+        for (index, target) in targets.into_iter().enumerate() {
+            let element = ListElement {
+                stall_and_notify: index == 0,
+                bytes: 16,
+                eal: target.eal(),
+            };
+            make(0x1000 + 8 * index as u32, element.to_words());
+        }
+        let program = |spe: &M::Spe| {
+            let (mfc, data) = (spe.mfc(), LsAddr(0x2000));
+            spe.local_store().write(data, &[1; 16]);
+            spe.local_store().write(LsAddr(0x2010), &[2; 16]);
+            let moved = || {
+                [0x200, 0x100].map(|offset| {
+                    let mut byte = [0];
+                    region.read(offset, &mut byte);
+                    byte[0]
+                })
+            };
+            let list = RawCommand::putl(data, targets[0].eah(), LsAddr(0x1000), 16, TAG);
+            mfc.issue(list).unwrap();
+            assert_eq!(mfc.wait_stalled(), TAG.mask());
+            let first = moved();
+            mfc.acknowledge_stall(TAG).unwrap();
+            mfc.wait_all(TAG.mask());
+            [first, moved()]
         };
         self.run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
             .unwrap()
@@ -404,6 +515,13 @@ fn a_machine_reads_words_in_the_order_of_the_local_store() {
                 (read[..16].to_vec(), read[16..].to_vec()),
                 (vec![2; 16], vec![1; 16])
             );
+
+            let moved = machine.scatters(&|at, words| {
+                for (index, word) in words.into_iter().enumerate() {
+                    local.set(at as usize + 4 * index, &bytes_of(word, order));
+                }
+            });
+            assert_eq!(moved, [[1, 0], [1, 2]], "{order:?}");
 
             local.set(0x300c, &bytes_of(0x1122_3344, order));
             local.set(0x301c, &bytes_of(0x0000_0080, order));

@@ -5,7 +5,8 @@ use cellworks::machine::mfc::{
     EffectiveAddress, ListElement, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks::machine::{
-    CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, SignalRegister, TryIssueError,
+    CellMachine, CellSpe, LateFault, Mfc, ModuleId, ProblemStateRegister, SignalRegister, Spe,
+    TryIssueError,
 };
 
 use crate::{on_every_cell, spe};
@@ -512,7 +513,10 @@ fn with_a_late_fault<M: CellMachine>(
             of.local_store().write_word(LsAddr(at), word);
         }
         let list = RawCommand::getlf(LsAddr(0x2000), nowhere.eah(), LsAddr(0x100), 8, TAG);
-        of.mfc().issue(list).unwrap();
+        {
+            let _at = of.at("list.c:7");
+            of.mfc().issue(list).unwrap();
+        }
         assert!(of.mfc().incomplete_tags().contains(TAG));
         of.send_signal(spe(1), SignalRegister::One, 1);
         program(of, nowhere);
@@ -555,10 +559,14 @@ fn a_program_that_asks_takes_late_faults_itself<M: CellMachine>(machine: &M) {
             let mfc = spe.mfc();
             mfc.wait_all(TAG.mask());
             let fault = mfc.take_late_fault();
+            let Some(LateFault { fault, place }) = fault else {
+                panic!("the list is illegal");
+            };
             assert!(
-                matches!(fault, Some(MfcFault::DataStorage { ea, .. }) if ea == nowhere),
+                matches!(fault, MfcFault::DataStorage { ea, .. } if ea == nowhere),
                 "{fault:?}"
             );
+            assert_eq!(place, Some("list.c:7"));
             assert_eq!((mfc.take_late_fault(), mfc.free_entries()), (None, 16));
             mfc.issue(RawCommand::get(LsAddr(0), region.at(0), 16, TAG))
                 .unwrap();

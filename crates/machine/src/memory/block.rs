@@ -60,6 +60,12 @@ pub unsafe trait Backing: Send + Sync {
     fn byte_order(&self) -> ByteOrder {
         ByteOrder::NATIVE
     }
+    /// Returns the number of bytes at the start that have no effective address, so that a command
+    /// of a program whose null pointer is there returns
+    /// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
+    fn null_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// Makes the memory of the local store of an SPE, which has a size in bytes: see `local_stores` of
@@ -124,6 +130,7 @@ pub struct Block {
     base: NonNull<u8>,
     bytes: usize,
     byte_order: ByteOrder,
+    null_bytes: usize,
     /// Whether code that raises no versions may write the bytes.
     is_lent: bool,
     home: ModuleId,
@@ -174,6 +181,7 @@ impl Block {
             base: backing.base(),
             bytes: backing.bytes(),
             byte_order: backing.byte_order(),
+            null_bytes: backing.null_bytes(),
             is_lent: false,
             home,
             versions: zeroed_versions(lines),
@@ -186,6 +194,12 @@ impl Block {
     /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Returns the number of bytes at the start that have no effective address.
+    #[inline]
+    pub(super) fn null_bytes(&self) -> usize {
+        self.null_bytes
     }
 
     /// Returns the order of the bytes of numbers.

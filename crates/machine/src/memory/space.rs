@@ -234,7 +234,8 @@ impl Translation {
         }
         let offset_in = |start: u64, block: &Block| {
             let offset = usize::try_from(ea.0.checked_sub(start)?).ok()?;
-            (offset < block.bytes() && bytes <= block.bytes() - offset).then_some(offset)
+            let is_mapped = (block.null_bytes()..block.bytes()).contains(&offset);
+            (is_mapped && bytes <= block.bytes() - offset).then_some(offset)
         };
         for (start, block) in self.recent.borrow().iter().flatten() {
             if let Some(offset) = offset_in(*start, block) {

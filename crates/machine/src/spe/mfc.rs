@@ -38,9 +38,9 @@ pub trait Mfc: Wait {
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if the rest of a list, or a command that waited for the list, is
+    /// Returns [`LateFault`] if the rest of a list, or a command that waited for the list, is
     /// illegal. If an illegal command is executed later, a later use of the queue panics.
-    fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
+    fn acknowledge_stall(&self, tag: Tag) -> Result<(), LateFault>;
 
     /// Returns the fault of an enqueued command that has become illegal, if there is one. A late
     /// fault is that of a command that waited in the queue, such as a list that an earlier command
@@ -50,7 +50,7 @@ pub trait Mfc: Wait {
     /// end, its other calls do not panic for a late fault. Of several faults, the first is kept. If
     /// the program ends, or no program of the run can go on, before the fault was taken, the
     /// program panics with the fault. The call takes no simulated time.
-    fn take_late_fault(&self) -> Option<MfcFault>;
+    fn take_late_fault(&self) -> Option<LateFault>;
 
     /// Reads the 128-byte line at `ea` to `lsa`, and reserves the line. Ends any other reservation.
     ///
@@ -121,6 +121,16 @@ pub trait Mfc: Wait {
             (!stalled.is_empty()).then_some(stalled)
         })
     }
+}
+
+/// The fault of an enqueued command that has become illegal: see [`Mfc::take_late_fault`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{fault}")]
+pub struct LateFault {
+    /// The fault.
+    pub fault: MfcFault,
+    /// The [place](crate::Spe::at) in foreign source where the command was issued.
+    pub place: Option<&'static str>,
 }
 
 /// The reason why a command was not enqueued.

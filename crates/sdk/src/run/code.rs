@@ -3,7 +3,7 @@
 use wasmtime::{AsContextMut, Global, Instance, Linker, Store, Trap, Val, WasmBacktrace};
 
 use super::engine::Pace;
-use super::link::{FUEL, Fault};
+use super::link::{FUEL, Fault, FaultAt};
 use super::program::Program;
 
 /// The instructions after which a program of a simulated machine lets others run. A program that
@@ -99,6 +99,9 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
         .downcast_ref::<WasmBacktrace>()
         .map(|backtrace| program.place(backtrace));
     let place = place.unwrap_or("its start");
+    if let Some(FaultAt(why, place)) = error.downcast_ref::<FaultAt>() {
+        return (why.clone(), place);
+    }
     if let Some(fault) = error.downcast_ref::<Fault>() {
         return (fault.0.clone(), place);
     }

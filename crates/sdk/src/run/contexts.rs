@@ -687,24 +687,29 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 }
                 let context = self.contexts[index as usize].as_mut().expect("it is there");
                 let spe = context.spe.expect("it has one now");
-                let ea = surroundings.shared.addresses.translate(ea.into()).0;
-                match ppe.try_issue_proxy(
-                    spe,
-                    RawCommand {
-                        opcode,
-                        lsa,
-                        ea,
-                        size,
-                        tag,
-                    },
-                ) {
+                let addresses = &surroundings.shared.addresses;
+                let local_store = &self.guests[spe.index()];
+                let command = RawCommand {
+                    opcode,
+                    lsa,
+                    ea: ea.into(),
+                    size,
+                    tag,
+                };
+                let checked = command.check_proxy(local_store.0.bytes() as u32);
+                let translated = checked
+                    .and_then(|checked| addresses.of_command(command, &checked, local_store));
+                let issued = translated
+                    .map_err(TryIssueError::Fault)
+                    .and_then(|command| ppe.try_issue_proxy(spe, command));
+                match issued {
                     Ok(()) => {
                         context.proxy_tags |= 1 << (tag & 31);
                         done(0)
                     }
                     Err(TryIssueError::Full) => Ok(Ok(None)),
                     Err(TryIssueError::Fault(fault)) => {
-                        let fault = surroundings.shared.addresses.in_program(fault);
+                        let fault = addresses.in_program(fault);
                         surroundings.say(&format!("spe_mfcio failed: {fault}"));
                         done(errno::INVAL)
                     }

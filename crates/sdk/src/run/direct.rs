@@ -2,13 +2,14 @@
 //! another program run: on this computer. It saves the way through the [`Link`](super::link::Link),
 //! which takes as long as a small DMA transfer.
 //!
-//! An operation that would have to wait, or that is wrong, is not done here: the import asks.
+//! An operation that would have to wait, or that is wrong, is not done here: the import asks. So it
+//! does if commands are in the queue, because one that stays there needs a place in the source.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{RawCommand, TagMask};
-use cellworks_machine::{CellSpe, Mfc};
+use cellworks_machine::{CellSpe, LateFault, Mfc};
 use scoped_tls_hkt::scoped_thread_local;
 
 use super::spu::event;
@@ -16,7 +17,7 @@ use super::spu::event;
 /// What an import may do to the SPE of its program.
 trait Direct {
     fn issue(&self, command: RawCommand) -> bool;
-    fn complete_tags(&self) -> TagMask;
+    fn complete_tags(&self) -> Option<TagMask>;
     fn in_mbox_count(&self) -> usize;
     fn read_in_mbox(&self) -> Option<u32>;
     fn write_out_mbox(&self, mailbox: Outbound, word: u32) -> bool;
@@ -25,15 +26,24 @@ trait Direct {
 
 struct Here<'a, S> {
     spe: &'a S,
+    used: RefCell<Used>,
+}
+
+/// What imports have used up, or found.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Used {
     /// The events whose causes the program has used up.
-    used: Cell<u32>,
+    pub(super) events: u32,
+    /// The fault of a command that an import has found to be illegal: the import then asks what it
+    /// has not done.
+    pub(super) late: Option<LateFault>,
 }
 
 impl<S> Here<'_, S> {
     /// Notes that the program has used up the cause of an event, if it `has`.
     fn uses(&self, event: u32, has: bool) -> bool {
         if has {
-            self.used.set(self.used.get() | event);
+            self.used.borrow_mut().events |= event;
         }
         has
     }
@@ -41,11 +51,18 @@ impl<S> Here<'_, S> {
 
 impl<S: CellSpe> Direct for Here<'_, S> {
     fn issue(&self, command: RawCommand) -> bool {
-        self.uses(event::COMMAND, self.spe.mfc().try_issue(command).is_ok())
+        let is_idle = self.complete_tags() == Some(TagMask::ALL);
+        is_idle && self.uses(event::COMMAND, self.spe.mfc().try_issue(command).is_ok())
     }
 
-    fn complete_tags(&self) -> TagMask {
-        !self.spe.mfc().incomplete_tags()
+    fn complete_tags(&self) -> Option<TagMask> {
+        let complete = !self.spe.mfc().incomplete_tags();
+        // To look at the queue may find a command that has become illegal.
+        if let Some(late) = self.spe.mfc().take_late_fault() {
+            self.used.borrow_mut().late = Some(late);
+            return None;
+        }
+        Some(complete)
     }
 
     fn in_mbox_count(&self) -> usize {
@@ -73,13 +90,14 @@ impl<S: CellSpe> Direct for Here<'_, S> {
 
 scoped_thread_local!(static HERE: for<'a> &'a dyn Direct);
 
-/// Runs `f`, in which imports may use `spe` directly. Returns its result, and the events whose
-/// causes were used up.
-pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> (R, u32) {
-    let used = Cell::new(0);
-    let here = Here { spe, used };
+/// Runs `f`, in which imports may use `spe` directly. Returns its result, and what imports have used.
+pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> (R, Used) {
+    let here = Here {
+        spe,
+        used: RefCell::default(),
+    };
     let result = HERE.set(&here, f);
-    (result, here.used.get())
+    (result, here.used.take())
 }
 
 fn here<R>(f: impl FnOnce(&dyn Direct) -> Option<R>) -> Option<R> {
@@ -94,7 +112,7 @@ pub(super) fn issue(command: RawCommand) -> bool {
 /// Returns the complete tag groups of `mask`, if that is what `update` waits for.
 pub(super) fn tags(mask: u32, update: u32) -> Option<u32> {
     let tags = TagMask::from_bits(mask);
-    let complete = here(|spe| Some(tags & spe.complete_tags()))?;
+    let complete = tags & here(|spe| spe.complete_tags())?;
     let is_enough = match update {
         0 => true,
         1 => !complete.is_empty() || tags.is_empty(),

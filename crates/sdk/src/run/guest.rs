@@ -79,3 +79,57 @@ impl Guest {
         self.set_bytes(at, &value.to_be_bytes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::ModuleId;
+    use cellworks_machine::memory::AddressSpace;
+    use cellworks_machine::mfc::EffectiveAddress;
+
+    use super::super::memory::SharedMemory;
+    use super::*;
+
+    const BYTES: u32 = 64 << 10;
+
+    fn guest() -> Guest {
+        let memory = Box::new(SharedMemory::new(BYTES as usize).unwrap());
+        let space = AddressSpace::new();
+        Guest(space.map_lent(EffectiveAddress(0), memory, ModuleId::new(0)))
+    }
+
+    #[test]
+    fn numbers_are_big_endian() {
+        let guest = guest();
+        guest.set_u64(8, 0x0102_0304_0506_0708).unwrap();
+        assert_eq!(guest.bytes(8, 8).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(guest.u8(9), Ok(2));
+        assert_eq!(guest.u16(9), Ok(0x0203));
+        assert_eq!(guest.u32(9), Ok(0x0203_0405));
+        assert_eq!(guest.u64(8), Ok(0x0102_0304_0506_0708));
+        guest.set_u32(3, 0xa1b2_c3d4).unwrap();
+        guest.set_u8(7, 0xe5).unwrap();
+        assert_eq!(guest.bytes(3, 5).unwrap(), [0xa1, 0xb2, 0xc3, 0xd4, 0xe5]);
+    }
+
+    #[test]
+    fn what_leaves_the_memory_is_not_accessed() {
+        let guest = guest();
+        guest.set_u32(BYTES - 4, 7).unwrap();
+        for at in [BYTES - 3, BYTES, u32::MAX] {
+            let outside = Outside { at, bytes: 4 };
+            assert_eq!(guest.u32(at), Err(outside));
+            assert_eq!(guest.set_u32(at, 9), Err(outside));
+        }
+        assert_eq!(guest.u32(BYTES - 4), Ok(7));
+        assert_eq!(guest.bytes(BYTES, 0), Ok(Vec::new()));
+        assert!(guest.bytes(1, BYTES as usize).is_err());
+        assert!(guest.bytes(0, usize::MAX).is_err());
+    }
+
+    #[test]
+    fn the_address_of_an_element_does_not_wrap_around() {
+        assert_eq!(element(0x1000, 8, 3), 0x1018);
+        assert_eq!(element(0xffff_fff0, 8, 3), u32::MAX);
+        assert_eq!(element(0x1000, 8, u32::MAX), u32::MAX);
+    }
+}

@@ -22,6 +22,8 @@ pub(crate) enum Answer {
     Value(u64),
     /// The program was wrong: it ends with this message.
     Fault(String),
+    /// The program was wrong at another place, which has this name.
+    FaultAt(String, &'static str),
     /// The question stays. Where in the program was it asked?
     Where,
 }
@@ -30,6 +32,11 @@ pub(crate) enum Answer {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Fault(pub(crate) String);
+
+/// The error of a program that was wrong at another place than that where it is now.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct FaultAt(pub(crate) String, pub(crate) &'static str);
 
 /// What a program and the machine's code around it share, for questions of type `A`.
 pub(crate) struct Link<A>(Arc<Mutex<Shared<A>>>);
@@ -121,6 +128,7 @@ pub(crate) async fn ask<S: Linked>(
             }
             Some(Answer::Value(value)) => Ok(value),
             Some(Answer::Fault(why)) => Err(Fault(why).into()),
+            Some(Answer::FaultAt(why, place)) => Err(FaultAt(why, place).into()),
         })
     })
     .await

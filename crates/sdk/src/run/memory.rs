@@ -135,6 +135,27 @@ unsafe impl Backing for SharedMemory {
     }
 }
 
+/// The memory of the PPU, in which no command reaches a null pointer.
+pub(super) struct MainMemory(pub(super) SharedMemory);
+
+/// The bytes at the start of the PPU's memory that commands must not use.
+const NULL_BYTES: usize = 1_024;
+
+// SAFETY: as for `SharedMemory`.
+unsafe impl Backing for MainMemory {
+    fn base(&self) -> NonNull<u8> {
+        self.0.base()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn null_bytes(&self) -> usize {
+        NULL_BYTES
+    }
+}
+
 // SAFETY: the memory begins at a page, and `new` has reserved 4 GiB from there and the guard.
 unsafe impl LinearMemory for SharedMemory {
     fn byte_size(&self) -> usize {

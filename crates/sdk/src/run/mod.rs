@@ -41,12 +41,11 @@ use code::Code;
 use contexts::Contexts;
 use engine::{Pace, engine};
 use guest::Guest;
-use memory::SharedMemory;
+use memory::{MainMemory, SharedMemory};
 use ppu::Ppu;
 use program::{Program, Side};
 use shared::Shared;
 use surroundings::Surroundings;
-use waiting::Waiting;
 use wasi::Wasi;
 
 pub(crate) use failure::Failure;
@@ -154,7 +153,7 @@ impl Ready {
         } = self;
         let cannot = |error: &dyn std::fmt::Display| Failure::Memory(error.to_string());
         let memory = SharedMemory::new(program.memory_bytes()).map_err(|error| cannot(&error))?;
-        let region = machine.adopt(ModuleId::new(0), Box::new(memory.clone()));
+        let region = machine.adopt(ModuleId::new(0), Box::new(MainMemory(memory.clone())));
         let guest = Guest(region.map_err(|error| cannot(&error))?);
         for (at, bytes) in program.data() {
             guest
@@ -190,7 +189,6 @@ impl Ready {
                     began,
                 ))),
                 addresses: Arc::new(Addresses::new(guest.0.at(0))),
-                waiting: Waiting::default(),
             },
             local_stores: guests.iter().map(|guest| guest.0.at(0)).collect(),
             engine: engine.clone(),
@@ -217,12 +215,12 @@ impl Ready {
         });
         match (result.into_inner(), run) {
             (Some(result), _) => result,
-            (None, Err(RunError::Deadlock { waits })) => Err(Failure::Deadlock(
-                surroundings.shared.waiting.report(&waits),
-            )),
+            (None, Err(RunError::Deadlock { waits })) => {
+                Err(Failure::Deadlock(waiting::report(&waits)))
+            }
             (None, Err(RunError::TimeLimit { limit, programs })) => Err(Failure::TimeLimit {
                 limit,
-                programs: surroundings.shared.waiting.report(&programs),
+                programs: waiting::report(&programs),
             }),
             (None, Err(error)) => Err(Failure::Run(error)),
             (None, Ok(())) => unreachable!("the program has a result"),

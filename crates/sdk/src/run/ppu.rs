@@ -598,7 +598,10 @@ impl<'p> Ppu<'p> {
         }
         let big_endian = |value: u64| u32::from_ne_bytes((value as u32).to_be_bytes());
         let (expected, new) = (big_endian(old), big_endian(new));
-        let ea = self.surroundings.shared.addresses.translate(at.into());
+        let addresses = &self.surroundings.shared.addresses;
+        let Some(ea) = addresses.translate(at.into(), bytes) else {
+            return Served::Fault(format!("it stores at {at:#x}, where nothing is"));
+        };
         match ppe.fetch_update(ea, AtomicOp::CompareAndSwap { expected, new }) {
             Ok(found) => Served::Value((found == expected).into()),
             Err(error) => Served::Fault(error.to_string()),

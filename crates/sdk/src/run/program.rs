@@ -263,7 +263,11 @@ impl Lines {
                 .function
                 .and_then(|name| Some(name.demangle().ok()?.into_owned()));
             let function = function
-                .map(|name| format!(" in {name}"))
+                .map(|name| match name.as_str() {
+                    // The macro of our headers for `main`.
+                    "__cell_main" => " in main".to_owned(),
+                    name => format!(" in {name}"),
+                })
                 .unwrap_or_default();
             return Some(format!("{file}:{line}{column}{function}"));
         }

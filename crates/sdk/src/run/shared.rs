@@ -3,12 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use super::address::Addresses;
-use super::waiting::Waiting;
 use super::wasi::Wasi;
 
 /// What the programs of both sides share.
 pub(crate) struct Shared {
     pub(super) wasi: Arc<Mutex<Wasi>>,
     pub(super) addresses: Arc<Addresses>,
-    pub(super) waiting: Waiting,
 }

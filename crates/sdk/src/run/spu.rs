@@ -20,8 +20,12 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::mfc::{EffectiveAddress, LsAddr, Opcode, RawCommand, Tag, TagMask};
-use cellworks_machine::{CellSpe, Cycles, Mfc, SignalRegister, Span, Time};
+use cellworks_machine::mfc::{
+    EffectiveAddress, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
+};
+use cellworks_machine::{
+    CellSpe, Cycles, LateFault, Mfc, SignalRegister, Span, Time, TryIssueError,
+};
 use wasmtime::{Caller, Instance, Linker, Store, Val, ValType};
 
 use super::address::Addresses;
@@ -33,7 +37,6 @@ use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
 use super::shared::Shared;
 use super::spin::Spin;
-use super::waiting::Waiting;
 use super::wasi::{self, Clock, HasWasi, Wasi};
 
 /// What a program of an SPU asks.
@@ -231,15 +234,14 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 
 /// Issues a command of a program.
 async fn issue(mut caller: Caller<'_, State>, command: RawCommand) -> wasmtime::Result<()> {
-    let translated = caller.data().addresses.of_command(command);
+    let opcode = Opcode::from_number(command.opcode as u16);
+    let is_list = opcode.is_some_and(Opcode::is_list);
+    let plain = caller.data().addresses.of_plain(command, is_list);
     // Atomic commands have a result, which the program reads from another channel.
-    let is_atomic = is_atomic(Opcode::from_number(command.opcode as u16));
-    if !is_atomic && direct::issue(translated) {
+    if !is_atomic(opcode) && plain.is_some_and(direct::issue) {
         return Ok(());
     }
-    ask(&mut caller, Question::Command(translated))
-        .await
-        .map(drop)
+    ask(&mut caller, Question::Command(command)).await.map(drop)
 }
 
 /// Whether a command is carried out at once, and has a result.
@@ -294,16 +296,15 @@ pub(crate) struct Run {
     link: Link<Question>,
     future: Pin<Box<dyn Future<Output = wasmtime::Result<()>> + Send>>,
     addresses: Arc<Addresses>,
-    waiting: Waiting,
     memory: Guest,
     channels: Channels,
     spin: Spin,
     is_stopped: bool,
-    /// Whether the place of its wait is noted.
-    is_placed: bool,
     charged: u64,
     yields: u64,
     exception: Exception,
+    /// The fault of a command that became illegal, which the program has not been told.
+    late: Option<LateFault>,
 }
 
 /// The channels of an SPU that the machine does not have.
@@ -353,11 +354,7 @@ impl Run {
         shared: &Shared,
         arguments: Arguments,
     ) -> Self {
-        let Shared {
-            wasi,
-            addresses,
-            waiting,
-        } = shared;
+        let Shared { wasi, addresses } = shared;
         let link = Link::default();
         let state = State {
             link: link.clone(),
@@ -380,39 +377,32 @@ impl Run {
             link,
             future: Box::pin(future),
             addresses: Arc::clone(addresses),
-            waiting: waiting.clone(),
             memory,
             channels: Channels::default(),
             spin: Spin::default(),
             is_stopped: false,
-            is_placed: false,
             charged: 0,
             yields: 0,
             exception: Exception::Program,
+            late: None,
         }
     }
 
     /// Runs the program on `spe` until it stops.
     pub(crate) fn go<S: CellSpe>(&mut self, spe: &S) -> Stop {
-        self.waiting.runs(spe.id());
-        let stop = self.until_stop(spe);
-        if !matches!(stop, Stop::Cancelled) {
-            self.waiting.stopped(spe.id());
-        }
-        stop
-    }
-
-    fn until_stop<S: CellSpe>(&mut self, spe: &S) -> Stop {
         if std::mem::take(&mut self.is_stopped) {
             self.link.answer(Answer::Value(0));
         }
+        // From now on, a command that becomes illegal is a fault here, instead of a panic.
+        self.take_late_fault(spe);
         loop {
             // Between two polls no code of WebAssembly is on this stack: here, and only here, the
             // machine may switch to another program.
             let polled = match self.code.pace {
                 Pace::Clock => {
                     let (polled, used) = direct::with(spe, || self.poll());
-                    self.channels.uses(used);
+                    self.channels.uses(used.events);
+                    self.late = self.late.or(used.late);
                     polled
                 }
                 Pace::Instructions => self.poll(),
@@ -436,6 +426,7 @@ impl Run {
                 self.yields += 1;
             }
             self.charge(spe);
+            let is_late = self.take_late_fault(spe);
             let answer = match question {
                 None => {
                     // It has computed for long.
@@ -445,6 +436,7 @@ impl Run {
                     spe.yield_now();
                     continue;
                 }
+                Some(_) if is_late => Answer::Value(0),
                 Some(Question::Stop(code)) => {
                     self.is_stopped = true;
                     return Stop::Code(code);
@@ -455,11 +447,21 @@ impl Run {
                 }
                 Some(question) => self.carry_out(spe, question),
             };
-            if std::mem::take(&mut self.is_placed) {
-                self.waiting.runs(spe.id());
-            }
+            self.take_late_fault(spe);
+            let answer = match self.late.take() {
+                Some(late) => self.late_fault(late),
+                None => answer,
+            };
             self.link.answer(answer);
         }
+    }
+
+    /// Takes the fault of a command that became illegal, and returns whether there is one.
+    fn take_late_fault<S: CellSpe>(&mut self, spe: &S) -> bool {
+        if self.late.is_none() {
+            self.late = spe.mfc().take_late_fault();
+        }
+        self.late.is_some()
     }
 
     fn poll(&mut self) -> Option<wasmtime::Result<()>> {
@@ -484,7 +486,6 @@ impl Run {
 
     /// Returns where in its source the program has asked the question that is not answered yet.
     fn place(&mut self) -> &'static str {
-        self.is_placed = true;
         self.link.answer(Answer::Where);
         let _ = self.poll();
         match self.link.take_place() {
@@ -493,18 +494,27 @@ impl Run {
         }
     }
 
-    /// Calls `attempt`, and if it returns nothing, waits in `wait`, with the place in the source.
+    /// Calls `attempt` until it returns something, and waits meanwhile, at the place in the source.
+    /// A command that becomes illegal ends the wait.
     fn wait_for<S: CellSpe, R>(
         &mut self,
         spe: &S,
-        attempt: impl FnOnce(&S) -> Option<R>,
-        wait: impl FnOnce(&S) -> R,
-    ) -> R {
-        attempt(spe).unwrap_or_else(|| {
-            let place = self.place();
-            self.waiting.at(spe.id(), place);
-            wait(spe)
-        })
+        why: &dyn fmt::Display,
+        mut attempt: impl FnMut(&mut Self, &S) -> Option<R>,
+    ) -> Result<R, Answer> {
+        if let Some(found) = attempt(self, spe) {
+            return Ok(found);
+        }
+        let _at = spe.at(self.place());
+        let mut found = None;
+        spe.wait_until(why, &mut || {
+            if !self.take_late_fault(spe) {
+                found = attempt(self, spe);
+            }
+            self.late.is_some() || found.is_some()
+        });
+        // Without a result, a command is illegal or the run is cancelled: the answer does not matter.
+        found.ok_or(Answer::Value(0))
     }
 
     fn carry_out<S: CellSpe>(&mut self, spe: &S, question: Question) -> Answer {
@@ -518,8 +528,7 @@ impl Run {
                 if until <= spe.now() {
                     spe.yield_now();
                 } else {
-                    let place = self.place();
-                    self.waiting.at(spe.id(), place);
+                    let _at = spe.at(self.place());
                     spe.wait_until_deadline(&"the end of its sleep", until, &mut || false);
                 }
                 0
@@ -528,29 +537,27 @@ impl Run {
             Question::Tags { mask, update } => {
                 let tags = TagMask::from_bits(mask);
                 let complete = |spe: &S| tags & !spe.mfc().incomplete_tags();
-                let complete = match update {
-                    0 => complete(spe),
+                let waited = match update {
+                    0 => Ok(complete(spe)),
                     1 => self.wait_for(
                         spe,
-                        |spe| Some(complete(spe)).filter(|done| !done.is_empty() || mask == 0),
-                        |spe| spe.mfc().wait_any(tags),
+                        &format_args!("DMA of any tag group in {tags}"),
+                        |_, spe| Some(complete(spe)).filter(|done| !done.is_empty() || mask == 0),
                     ),
                     2 => self.wait_for(
                         spe,
-                        |spe| Some(complete(spe)).filter(|done| *done == tags),
-                        |spe| {
-                            spe.mfc().wait_all(tags);
-                            tags
-                        },
+                        &format_args!("DMA of all tag groups in {tags}"),
+                        |_, spe| Some(complete(spe)).filter(|done| *done == tags),
                     ),
-                    other => {
-                        return Answer::Fault(format!(
-                            "it asks for the update {other} of the tag status (channel 23): 0 is at once, 1 when any, \
-                             and 2 when all groups are complete"
-                        ));
-                    }
+                    other => Err(Answer::Fault(format!(
+                        "it asks for the update {other} of the tag status (channel 23): 0 is at once, 1 when any, \
+                         and 2 when all groups are complete"
+                    ))),
                 };
-                complete.bits().into()
+                match waited {
+                    Ok(complete) => complete.bits().into(),
+                    Err(answer) => return answer,
+                }
             }
             Question::Read(channel) => match self.read(spe, channel) {
                 Ok(word) => {
@@ -589,24 +596,34 @@ impl Run {
         Answer::Value(value)
     }
 
-    fn fault(&mut self, fault: cellworks_machine::mfc::MfcFault) -> Answer {
-        use cellworks_machine::mfc::MfcFault as F;
+    fn fault(&mut self, fault: MfcFault) -> Answer {
         self.exception = match fault {
-            F::DataSegment { .. } | F::DataStorage { .. } => Exception::DmaStorage,
+            MfcFault::DataSegment { .. } | MfcFault::DataStorage { .. } => Exception::DmaStorage,
             _ => Exception::DmaAlignment,
         };
         Answer::Fault(self.addresses.in_program(fault).to_string())
     }
 
-    fn issue<S: CellSpe>(&mut self, spe: &S, command: RawCommand) -> Answer {
-        let opcode = Opcode::from_number(command.opcode as u16);
-        let (lsa, ea) = (LsAddr(command.lsa), EffectiveAddress(command.ea));
-        // The three commands that are carried out at once check their line alone.
-        if is_atomic(opcode)
-            && let Err(fault) = command.check(self.memory.0.bytes() as u32)
-        {
-            return self.fault(fault);
+    fn late_fault(&mut self, late: LateFault) -> Answer {
+        let Answer::Fault(why) = self.fault(late.fault) else {
+            unreachable!("a fault has a text");
+        };
+        match late.place {
+            Some(place) => Answer::FaultAt(why, place),
+            None => Answer::Fault(format!("a command that it issued before was wrong: {why}")),
         }
+    }
+
+    fn issue<S: CellSpe>(&mut self, spe: &S, command: RawCommand) -> Answer {
+        let checked = command.check(self.memory.0.bytes() as u32);
+        let translated =
+            checked.and_then(|checked| self.addresses.of_command(command, &checked, &self.memory));
+        let command = match translated {
+            Ok(command) => command,
+            Err(fault) => return self.fault(fault),
+        };
+        let (lsa, ea) = (LsAddr(command.lsa), EffectiveAddress(command.ea));
+        let opcode = Opcode::from_number(command.opcode as u16);
         let result = match opcode {
             Some(Opcode::Getllar) => spe.mfc().getllar(lsa, ea).map(|()| Some(4)),
             Some(Opcode::Putllc) => spe
@@ -614,15 +631,20 @@ impl Run {
                 .putllc(lsa, ea)
                 .map(|stored| Some(u32::from(!stored))),
             Some(Opcode::Putlluc) => spe.mfc().putlluc(lsa, ea).map(|()| Some(2)),
-            _ => match spe.mfc().try_issue(command) {
-                Ok(()) => Ok(None),
-                Err(cellworks_machine::TryIssueError::Fault(fault)) => Err(fault),
-                Err(cellworks_machine::TryIssueError::Full) => {
-                    let place = self.place();
-                    self.waiting.at(spe.id(), place);
-                    spe.mfc().issue(command).map(|()| None)
+            _ => {
+                let _at = spe.at(self.place());
+                let why = "a free entry in its MFC command queue";
+                let issued =
+                    self.wait_for(spe, &why, |_, spe| match spe.mfc().try_issue(command) {
+                        Ok(()) => Some(Ok(None)),
+                        Err(TryIssueError::Fault(fault)) => Some(Err(fault)),
+                        Err(TryIssueError::Full) => None,
+                    });
+                match issued {
+                    Ok(result) => result,
+                    Err(answer) => return answer,
                 }
-            },
+            }
         };
         match result {
             Ok(status) => {
@@ -646,23 +668,22 @@ impl Run {
                 let events = self.events(spe);
                 if events != 0 {
                     self.channels.used = 0;
+                }
+                if events != 0 || self.late.is_some() {
                     break events;
                 }
                 if self.channels.event_mask == 0 {
                     let why = "it waits for an event (channel 0), and its event mask has none (channel 1)";
                     return Err(Answer::Fault(why.to_owned()));
                 }
-                let place = self.place();
-                self.waiting.at(spe.id(), place);
+                let _at = spe.at(self.place());
                 self.wait_for_events(spe);
             },
             3 | 4 => {
                 let register = register_of(channel);
-                self.wait_for(
-                    spe,
-                    |spe| spe.try_read_signal(register),
-                    |spe| spe.read_signal(register),
-                )
+                self.wait_for(spe, &format_args!("a signal in its {register}"), |_, spe| {
+                    spe.try_read_signal(register)
+                })?
             }
             8 => spe.decrementer(),
             11 => self.channels.event_mask,
@@ -673,11 +694,10 @@ impl Run {
                 if stalled != 0 {
                     stalled
                 } else {
-                    let mfc = |spe: &S| {
-                        let stalled = spe.mfc().take_stall_notifications();
-                        (!stalled.is_empty()).then_some(stalled)
-                    };
-                    self.wait_for(spe, mfc, |spe| spe.mfc().wait_stalled()).bits()
+                    self.wait_for(spe, &"a list to stop at stall-and-notify", |_, spe| {
+                        let stalled = spe.mfc().take_stall_notifications().bits();
+                        (stalled != 0).then_some(stalled)
+                    })?
                 }
             }
             27 => self.channels.atomic_status.take().ok_or_else(|| {
@@ -685,7 +705,9 @@ impl Run {
                            one was read, so the SPU would wait forever";
                 Answer::Fault(why.to_owned())
             })?,
-            29 => self.wait_for(spe, S::try_read_in_mbox, S::read_in_mbox),
+            29 => self.wait_for(spe, &"a word in its inbound mailbox", |_, spe| {
+                spe.try_read_in_mbox()
+            })?,
             _ => return Err(Answer::Fault(no_channel(channel, "read"))),
         })
     }
@@ -716,17 +738,18 @@ impl Run {
                         "it acknowledges the stall of tag {word} (channel 26): tags are 0 to 31"
                     ));
                 };
-                if let Err(fault) = spe.mfc().acknowledge_stall(tag) {
-                    return self.fault(fault);
+                if let Err(late) = spe.mfc().acknowledge_stall(tag) {
+                    return self.late_fault(late);
                 }
             }
             28 | 30 => {
                 let kind = kind.expect("these are the two mailboxes");
-                self.wait_for(
-                    spe,
-                    |spe| spe.try_write_out_mbox(kind, word).ok(),
-                    |spe| spe.write_out_mbox(kind, word),
-                );
+                let why = format_args!("the PPE to empty its {}", kind.name());
+                let written =
+                    self.wait_for(spe, &why, |_, spe| spe.try_write_out_mbox(kind, word).ok());
+                if let Err(answer) = written {
+                    return answer;
+                }
                 self.channels.uses(match kind {
                     Outbound::Plain => event::OUT_MBOX,
                     Outbound::Interrupt => event::OUT_INTR_MBOX,
@@ -802,9 +825,13 @@ impl Run {
         if self.channels.event_mask & event::DECREMENTER != 0 && spe.decrementer() >> 31 == 0 {
             let ticks = u64::from(spe.decrementer()) + 1;
             let span = spe.timebase().span_of(ticks);
-            spe.wait_until_deadline(&why, spe.now() + span, &mut || self.events(spe) != 0);
+            spe.wait_until_deadline(&why, spe.now() + span, &mut || {
+                self.take_late_fault(spe) || self.events(spe) != 0
+            });
         } else {
-            spe.wait_until(&why, &mut || self.events(spe) != 0);
+            spe.wait_until(&why, &mut || {
+                self.take_late_fault(spe) || self.events(spe) != 0
+            });
         }
     }
 }

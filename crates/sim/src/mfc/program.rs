@@ -9,7 +9,7 @@ use cellworks_machine::mfc::{
     Command, EffectiveAddress, EntryId, LsAddr, MfcFault, Operation, PushError, RawCommand, Tag,
     TagMask,
 };
-use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
+use cellworks_machine::{LateFault, LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
 use super::requests::request;
@@ -239,7 +239,7 @@ impl Mfc for SimMfc {
         self.state().spu.queue.take_stall_notifications()
     }
 
-    fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
+    fn acknowledge_stall(&self, tag: Tag) -> Result<(), LateFault> {
         let world = &self.world;
         world.pass(self.processor(), world.costs.channel);
         let mut mfc = self.state();
@@ -250,7 +250,8 @@ impl Mfc for SimMfc {
             let place = place.expect("a stalled list has a cursor");
             let (stalled, cursor) = mfc.stalled.swap_remove(place);
             if let Err(fault) = mfc.check_list(cursor, world.spe_count()) {
-                outcome = outcome.and(Err(fault));
+                let place = stalled.issue.place;
+                outcome = outcome.and(Err(LateFault { fault, place }));
                 mfc.spu.queue.complete(entry);
                 world.forget_command(&mfc, stalled.id, false, &[]);
                 continue;
@@ -274,7 +275,7 @@ impl Mfc for SimMfc {
         outcome
     }
 
-    fn take_late_fault(&self) -> Option<MfcFault> {
+    fn take_late_fault(&self) -> Option<LateFault> {
         let mut mfc = self.state();
         mfc.takes_faults = true;
         let fault = |late: &mut Late| matches!(late, Late::Fault(..));

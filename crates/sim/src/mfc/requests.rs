@@ -175,7 +175,7 @@ impl World {
             }
             Ok(None) => self.finish_if_complete(mfc, place),
             Err(fault) => {
-                mfc.fail(mfc.work[place].issuer, now, &fault);
+                mfc.fail(place, now, &fault);
                 (mfc.work[place].is_sent, mfc.work[place].has_failed) = (true, true);
                 self.finish_if_complete(mfc, place);
             }
@@ -213,10 +213,8 @@ impl World {
                 bytes,
             } => {
                 if let Err(fault) = self.copy(&mfc, operation, direction, lsa, ea, bytes) {
-                    let work = &mut mfc.work[place];
-                    work.has_failed = true;
-                    let issuer = work.issuer;
-                    mfc.fail(issuer, self.now(), &fault);
+                    mfc.work[place].has_failed = true;
+                    mfc.fail(place, self.now(), &fault);
                 }
                 None
             }

@@ -7,7 +7,7 @@ use cellworks_machine::mfc::{
     Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
     MfcFault, Opcode, Operation, PROXY_QUEUE_ENTRIES, SPU_QUEUE_ENTRIES,
 };
-use cellworks_machine::{LocalBuffer, LocalStore, Payload, ProblemStateRegister, SpeId};
+use cellworks_machine::{LateFault, LocalBuffer, LocalStore, Payload, ProblemStateRegister, SpeId};
 
 use crate::fabric::{Node, WORD_BYTES};
 use crate::hazard::{Hazard, Issue};
@@ -38,7 +38,7 @@ pub(super) struct Issued<const ENTRIES: usize> {
 /// An error of a command found after its issue.
 pub(super) enum Late {
     /// A fault of a command that waited, and the text of the panic.
-    Fault(MfcFault, String),
+    Fault(LateFault, String),
     /// The payload of the panic: a hazard, or what a destructor panicked with.
     Panic(Payload),
 }
@@ -335,7 +335,9 @@ impl MfcState {
         }
     }
 
-    pub(super) fn fail(&mut self, issuer: Issuer, now: Moment, fault: &MfcFault) {
+    /// Records the fault of the command at index `place` of `work`.
+    pub(super) fn fail(&mut self, place: usize, now: Moment, fault: &MfcFault) {
+        let Work { issuer, issue, .. } = self.work[place];
         let queue = match issuer {
             Issuer::Spu => "queue",
             Issuer::Ppe => "proxy queue",
@@ -344,7 +346,11 @@ impl MfcState {
             "a command that waited in the MFC {queue} of {}, at {}: {fault}",
             self.spe, now
         );
-        self.late(issuer).get_or_insert(Late::Fault(*fault, text));
+        let fault = LateFault {
+            fault: *fault,
+            place: issue.place,
+        };
+        self.late(issuer).get_or_insert(Late::Fault(fault, text));
     }
 
     pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
