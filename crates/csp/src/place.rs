@@ -31,6 +31,7 @@ impl<S: Spe> Place for S {
     }
 
     #[inline]
+    #[track_caller]
     fn let_others_run(&self) {
         Spe::yield_now(self);
     }
@@ -101,6 +102,7 @@ impl<C: PpeCore> Place for PpePlace<'_, C> {
         Processor::Ppe
     }
 
+    #[track_caller]
     fn let_others_run(&self) {
         self.0.yield_now();
     }

@@ -191,6 +191,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once.
+    #[track_caller]
     pub fn yield_now(&self) {
         self.place.let_others_run();
         if let Some(carrier) = self.carrier {

@@ -56,8 +56,8 @@ fn a_strict_local_store_refuses_data_that_does_not_fit_and_names_the_holders() {
         .unwrap();
     let file = file!();
     let expected = format!(
-        "the local store of SPE 0 is full: 200000 bytes aligned to 16 are needed for [f32] at \
-         {file}:{line}; 162144 of 262144 bytes are free (largest hole 162144); held by 100000 bytes \
+        "the local store of SPE 0 has no room: 200000 bytes aligned to 16 are needed for [f32] at \
+         {file}:{line}; 162144 of 262144 bytes are free; held by 100000 bytes \
          for [u8] at {file}:{}; drop a staged buffer before this one is needed, or stage in smaller \
          tiles",
         line - 2

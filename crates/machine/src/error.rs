@@ -24,10 +24,11 @@ pub enum RunError {
         /// The payload of the panic.
         payload: PanicPayload,
     },
-    /// All programs waited, so none could wake another. The run unwound the programs.
+    /// All programs waited, or on a simulated machine did nothing but yield, so none could wake
+    /// another. The run unwound the programs.
     #[error("deadlock: every program waits for another{}", listed(waits))]
     Deadlock {
-        /// The waiting programs.
+        /// The waiting programs, and those that only yielded.
         waits: Vec<Waiting>,
     },
     /// The system provided no thread for a processor. The run unwound the programs.
@@ -44,15 +45,31 @@ pub enum RunError {
     /// The run reached its limit of simulated time. The run unwound the programs.
     #[error(
         "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
-         for a loop that waits for what never comes{}",
+         for a loop that waits for what never comes{}{}",
+        listed(running),
         listed(programs)
     )]
     TimeLimit {
         /// The limit of simulated time.
         limit: Span,
-        /// All programs of the run.
+        /// The programs that did not wait, and their threads.
+        running: Vec<Running>,
+        /// The programs that waited, and their threads.
         programs: Vec<Waiting>,
     },
+}
+
+/// A thread that neither waited nor had ended, in the report of a time limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// The name of the thread: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
+    pub who: String,
+    /// The name of its program.
+    pub program: String,
+    /// The call that spawned the program, and for the PPE, the call that began the run.
+    pub began_at: &'static Location<'static>,
+    /// The [place](crate::Spe::at) in foreign source, if the thread has one.
+    pub place: Option<&'static str>,
 }
 
 /// A waiting thread in the report of a deadlock.
@@ -165,8 +182,27 @@ impl fmt::Display for Waiting {
     }
 }
 
+impl fmt::Display for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            who,
+            program,
+            began_at,
+            place,
+        } = self;
+        write!(f, "{who} runs {program}, begun at {began_at}")?;
+        match place {
+            Some(place) => write!(f, ", and is at {place}"),
+            None => Ok(()),
+        }
+    }
+}
+
 crate::debug_by_display!(RunError);
 
-fn listed(waits: &[Waiting]) -> String {
-    waits.iter().map(|wait| format!("\n  {wait}")).collect()
+fn listed(threads: &[impl fmt::Display]) -> String {
+    threads
+        .iter()
+        .map(|thread| format!("\n  {thread}"))
+        .collect()
 }

@@ -57,7 +57,7 @@ pub use bytemuck;
 pub use activity::Activity;
 pub use atomic::{AtomicError, AtomicOp};
 pub use capabilities::Capabilities;
-pub use error::{Cancelled, RunEnd, RunError, Waiting};
+pub use error::{Cancelled, RunEnd, RunError, Running, Waiting};
 pub use flows::{Flow, Flows, Party};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};

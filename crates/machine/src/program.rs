@@ -41,7 +41,8 @@ impl<S> Program<S> {
         (program, outcome)
     }
 
-    /// Returns the type name of the program's closure, which contains the function that created it.
+    /// Returns the name of the program. Without a name of its own, that is the type name of its
+    /// closure, which contains the function that spawned it.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -355,6 +355,11 @@ impl PpeCore for SimPpe {
         self.world().compute(self.processor(), cycles);
     }
 
+    #[track_caller]
+    fn yield_now(&self) {
+        self.world().yield_now(self.processor(), Location::caller());
+    }
+
     fn window_begins(&self) {
         self.world().begin_window(self.processor());
     }

@@ -99,6 +99,23 @@ impl SimProcessor {
         !self.threads.borrow().ready.is_empty()
     }
 
+    /// Returns the running thread and the ready ones, in the order in which they began.
+    pub fn able(&self) -> Vec<ThreadIndex> {
+        let running = self.running.get().map(|running| running.thread);
+        let ready = &self.threads.borrow().ready;
+        let mut able: Vec<_> = running.into_iter().chain(ready.iter().copied()).collect();
+        able.sort_unstable();
+        able
+    }
+
+    /// Returns the name of a thread in reports. The main thread of a program has number 0.
+    pub fn name_of(&self, number: u32) -> String {
+        match number {
+            0 => self.id.to_string(),
+            number => format!("{}, thread {}", self.id, number - 1),
+        }
+    }
+
     /// Returns the place of the running thread in foreign source.
     pub fn place(&self) -> Option<&'static str> {
         let running = self.running.get()?;

@@ -151,6 +151,10 @@ impl Queue {
         next.map(|key| time_of(*key))
     }
 
+    pub fn len(&self) -> usize {
+        self.run.len() + self.heap.len()
+    }
+
     pub fn clear(&mut self) {
         self.run.clear();
         self.run_last = 0;

@@ -41,7 +41,7 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     main: Main<'_, 'env, M>,
 ) -> (Result<(), RunError>, io::Result<Counters>) {
     let caller = Location::caller();
-    let world = Rc::new(world_of(setup, trace));
+    let world = Rc::new(world_of(setup, trace, caller));
     let spes = setup.topology.spes();
     let programs = Rc::new(Programs::new(Rc::clone(&world), setup.options.ppe_access));
     let translation = Translation::new(Arc::clone(&setup.space));
@@ -95,8 +95,9 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
         panic_before,
         panic_after: programs.first_panic(),
         cancelled_for: world.take_failure().map(|failure| match failure {
-            Failure::TimeLimit(programs) => RunError::TimeLimit {
+            Failure::TimeLimit(running, programs) => RunError::TimeLimit {
                 limit: setup.options.limit,
+                running,
                 programs,
             },
             Failure::Deadlock(waits) => RunError::Deadlock { waits },
@@ -105,7 +106,7 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     (end.conclude(), counters)
 }
 
-fn world_of(setup: &Setup, trace: Option<Trace>) -> World {
+fn world_of(setup: &Setup, trace: Option<Trace>, began_at: &'static Location<'static>) -> World {
     let Setup {
         description,
         topology,
@@ -135,7 +136,7 @@ fn world_of(setup: &Setup, trace: Option<Trace>) -> World {
     let observers = Observers::new(
         Observer::new(topology.name(), spes.len(), trace),
         Hazards::new(options.hazards, addresses.collect()),
-        Pulse::new(topology.name(), spes.len()),
+        Pulse::new(topology.name(), spes.len(), began_at),
         options.window,
     );
     World::new(

@@ -574,8 +574,9 @@ impl Spe for SimSpe {
         self.world.compute(self.processor(), cycles);
     }
 
+    #[track_caller]
     fn yield_now(&self) {
-        self.world.yield_now(self.processor());
+        self.world.yield_now(self.processor(), Location::caller());
     }
 
     fn yield_ready(&self) {

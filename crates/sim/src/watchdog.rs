@@ -35,6 +35,8 @@ pub(crate) struct Pulse {
     now: AtomicU64,
     /// The thread that last continued: its processor (upper half) and its number (lower half).
     turn: AtomicU64,
+    /// The call that began the run.
+    began_at: &'static Location<'static>,
     /// The running program of each SPE.
     programs: Mutex<Vec<Option<Program>>>,
 }
@@ -53,8 +55,9 @@ struct Watched {
 }
 
 impl Pulse {
-    pub fn new(machine: &str, spes: usize) -> Arc<Self> {
+    pub fn new(machine: &str, spes: usize, began_at: &'static Location<'static>) -> Arc<Self> {
         Arc::new(Self {
+            began_at,
             machine: machine.to_owned(),
             now: AtomicU64::new(0),
             turn: AtomicU64::new(PPE as u64),
@@ -87,6 +90,19 @@ impl Pulse {
 
     pub fn program_ended(&self, at: SpeId) {
         lock(&self.programs)[at.index()] = None;
+    }
+
+    /// Returns the name of the program that runs on a processor, and the call that began it.
+    pub fn program_of(
+        &self,
+        processor: ProcessorIndex,
+    ) -> Option<(&'static str, &'static Location<'static>)> {
+        let Some(spe) = processor.checked_sub(PPE + 1) else {
+            return Some(("the main program", self.began_at));
+        };
+        let programs = lock(&self.programs);
+        let program = programs[spe].as_ref()?;
+        Some((program.name, program.spawned_at))
     }
 
     /// Returns a line about each running program.

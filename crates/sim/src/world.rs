@@ -8,6 +8,7 @@
 //!          ├─ observers         hazards, counters, trace, watchdog
 //!          ├─ bus               transactions and words that are under way
 //!          ├─ clock             the time, and the pending events
+//!          ├─ yields            how often threads have only yielded
 //!          └─ failure           the reason why the programs were cancelled
 //! ```
 //!
@@ -34,13 +35,15 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use cellworks_machine::{
-    CellId, LocalStoreUse, LocalStoreWatch, Processor, RunId, SpeId, Time, Topology, Waiting,
+    CellId, LocalStoreUse, LocalStoreWatch, Processor, RunId, Running, SpeId, Time, Topology,
+    Waiting,
 };
 use cellworks_threads as threads;
 
 use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::costs::Costs;
+use crate::engine::Yields;
 use crate::fabric::{Fabric, Node};
 use crate::hazard::Hazard;
 use crate::index::{PPE, ProcessorIndex};
@@ -62,6 +65,7 @@ pub(crate) struct World {
     pub observers: Observers,
     pub bus: Bus,
     pub clock: Clock,
+    pub yields: Yields,
     pub failure: RefCell<Option<Failure>>,
 }
 
@@ -69,7 +73,7 @@ pub(crate) struct World {
 #[derive(Debug)]
 pub(crate) enum Failure {
     Deadlock(Vec<Waiting>),
-    TimeLimit(Vec<Waiting>),
+    TimeLimit(Vec<Running>, Vec<Waiting>),
 }
 
 impl World {
@@ -96,6 +100,7 @@ impl World {
             observers,
             bus: Bus::new(fabric),
             clock,
+            yields: Yields::default(),
             failure: RefCell::new(None),
         }
     }

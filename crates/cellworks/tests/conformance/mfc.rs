@@ -658,7 +658,7 @@ fn the_local_store_is_handed_out_and_taken_back<M: CellMachine>(machine: &M) {
         let full = store.reserve(all, 16, "all of it").unwrap_err();
         let text = full.to_string();
         assert!(
-            text.starts_with("the local store of SPE 0 is full: "),
+            text.starts_with("the local store of SPE 0 has no room: "),
             "{text}"
         );
         assert!(

@@ -202,7 +202,7 @@ fn threads_run_as_many_as_their_stacks_fit<M: CellMachine>(machine: &M) {
             assert_eq!((error.threads(), error.fit()), (2_000, 64));
             let text = error.to_string();
             let begin = "no room for the 4096-byte stacks of 2000 cooperative threads: the local store of SPE 0 \
-                         is full: ";
+                         has no room: ";
             assert!(text.starts_with(begin), "{text}");
             let end =
                 "; 64 would fit: start fewer threads, or give them smaller stacks or less data";

@@ -228,7 +228,7 @@ fn flags_that_make_no_sense() {
 fn packets_for_which_a_local_store_has_no_room() {
     let run = ring("--machine scc --tasks 3 --packet 4k --runs 1");
     assert_eq!(run.code, Some(1), "{}", run.err);
-    let said = "error: SPE 0: the local store of SPE 0 is full: 16576 bytes aligned to 128 are needed for the packets \
+    let said = "error: SPE 0: the local store of SPE 0 has no room: 16576 bytes aligned to 128 are needed for the packets \
                 of a task";
     assert!(run.err.starts_with(said), "{}", run.err);
 }

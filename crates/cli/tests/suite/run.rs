@@ -228,9 +228,9 @@ fn bad_input_is_refused_with_what_to_do() {
     let large = run("aes --machine qs20 --buffering single --block 300k");
     assert_eq!(large.code, Some(2));
     assert!(
-        large
-            .err
-            .contains("--block: aes, single buffering, 1 SPE: the local store of SPE 0 is full"),
+        large.err.contains(
+            "--block: aes, single buffering, 1 SPE: the local store of SPE 0 has no room"
+        ),
         "{}",
         large.err
     );

@@ -53,7 +53,7 @@ pub struct LocalBuffer {
 
 /// The error when the local store has no room for a slice or a buffer.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the local store of {spe} is full: {no_room}")]
+#[error("the local store of {spe} has no room: {no_room}")]
 pub struct StageError {
     spe: SpeId,
     no_room: Box<NoRoom>,

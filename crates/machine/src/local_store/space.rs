@@ -235,13 +235,15 @@ impl fmt::Display for NoRoom {
         }
         write!(
             f,
-            " are needed for {what} at {}:{}; {} of {} bytes are free (largest hole {})",
+            " are needed for {what} at {}:{}; {} of {} bytes are free",
             at.file(),
             at.line(),
             self.free_bytes,
             self.local_store_bytes,
-            self.largest_hole_bytes
         )?;
+        if self.largest_hole_bytes < self.free_bytes {
+            write!(f, ", at most {} in one piece", self.largest_hole_bytes)?;
+        }
         let (named, rest) = self
             .holders
             .split_at(self.holders.len().min(Self::NAMED_HOLDERS));
@@ -359,8 +361,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "100000 bytes aligned to 128 are needed for staged [u8] at {}; 65536 of 262144 bytes are free \
-                 (largest hole 65536); held by 131072 bytes for the table at {}, 65536 bytes for staged [f32] at {}; drop a \
+                "100000 bytes aligned to 128 are needed for staged [u8] at {}; 65536 of 262144 bytes are free; \
+                 held by 131072 bytes for the table at {}, 65536 bytes for staged [f32] at {}; drop a \
                  staged buffer before this one is needed, or stage in smaller tiles",
                 place(asked),
                 place(table),
@@ -377,8 +379,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "1048576 bytes are needed for staged [u8] at {}; 262144 of 262144 bytes are free (largest hole \
-                 262144); no local store of 262144 bytes holds this at once: stage it in tiles, or stream it",
+                "1048576 bytes are needed for staged [u8] at {}; 262144 of 262144 bytes are free; no local store of 262144 bytes holds this at once: stage it in tiles, or stream it",
                 place(asked)
             )
         );
@@ -396,8 +397,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "48 bytes aligned to 16 are needed for staged [u8] at {}; 64 of 96 bytes are free (largest hole \
-                 32); held by 32 bytes for x at {}; the free bytes are in pieces: reserve the large buffers first and keep \
+                "48 bytes aligned to 16 are needed for staged [u8] at {}; 64 of 96 bytes are free, at most \
+                 32 in one piece; held by 32 bytes for x at {}; the free bytes are in pieces: reserve the large buffers first and keep \
                  them, or stage in smaller tiles",
                 place(asked),
                 place(held)
@@ -421,7 +422,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "10 bytes are needed for one more at {place}; 0 of 660 bytes are free (largest hole 0); held by {} \
+                "10 bytes are needed for one more at {place}; 0 of 660 bytes are free; held by {} \
                  and 3 more (60 bytes); drop a staged buffer before this one is needed, or stage in smaller tiles",
                 largest.join(", ")
             )

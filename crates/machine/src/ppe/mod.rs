@@ -232,6 +232,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// A loop that polls a mailbox, an ordinary atomic or memory must call this method. Otherwise
     /// SPEs of the same CPU run only when the system stops the PPE, and on a simulated machine no
     /// SPE runs during a loop that polls memory.
+    #[track_caller]
     pub fn yield_now(&self) {
         self.core.yield_now();
     }
@@ -267,6 +268,26 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         R: Send + 'scope,
         F: FnOnce(&M::Spe) -> R + Send + 'scope,
     {
+        self.spawn_named(at, std::any::type_name::<F>(), program)
+    }
+
+    /// Starts a program as [`spawn`](Self::spawn) does. Errors, reports of deadlocks and traces
+    /// have the name `name` in place of that of the function that spawns the program.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the machine has no SPE `at`.
+    #[track_caller]
+    pub fn spawn_named<R, F>(
+        &'scope self,
+        at: SpeId,
+        name: &'static str,
+        program: F,
+    ) -> Handle<'scope, R, M>
+    where
+        R: Send + 'scope,
+        F: FnOnce(&M::Spe) -> R + Send + 'scope,
+    {
         let spes = self.topology().spes().len();
         assert!(
             at.index() < spes,
@@ -288,7 +309,6 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         // returns. By then every program has ended or was dropped (`Machine`'s contract).
         let body =
             unsafe { std::mem::transmute::<Body<'scope, M::Spe>, Body<'static, M::Spe>>(body) };
-        let name = std::any::type_name::<F>();
         let (program, outcome) = Program::new(body, name, Location::caller());
         self.core.start(at, program);
         Handle {

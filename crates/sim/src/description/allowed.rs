@@ -46,7 +46,7 @@ impl Display for Whole {
 }
 
 /// A number in TOML, with its digits in groups of three.
-struct Digits(u64);
+pub(super) struct Digits(pub u64);
 
 impl Display for Digits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,6 +67,8 @@ fn table_and_key(path: &str) -> (&str, &str) {
     let named = |step: &'_ str| step.find('[').unwrap_or(step.len());
     (&table[..named(table)], &key[..named(key)])
 }
+
+pub(super) const HZ_LEAST: u64 = 1_000_000;
 
 /// Returns the allowed values of the number at a path.
 ///
@@ -90,7 +92,7 @@ pub(super) fn number(path: &str) -> Whole {
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),
-        (_, key) if key.ends_with("_hz") => whole(1_000_000, 1_000_000_000_000),
+        (_, key) if key.ends_with("_hz") => whole(HZ_LEAST, 1_000_000_000_000),
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
         // The number of an SPE, Cell, module, column or row. `check` checks that this part exists.

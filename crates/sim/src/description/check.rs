@@ -1,15 +1,22 @@
 //! The check that the values of a description, each allowed by itself, fit together.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
+use super::allowed::{Digits, HZ_LEAST};
 use super::file::File;
 use super::*;
 
 /// The maximum number of SPEs.
 pub(super) const SPES_MAX: usize = 1_024;
 
+/// How many times as fast as the other the clock of the bus or of the SPUs may be. The bus of a
+/// Cell has half the clock of its SPUs, and the mesh of an SCC 1.5 times the clock of its cores.
+const BUS_RATIO_MAX: u64 = 16;
+
 /// Records all values that do not fit together as problems of `file`.
 pub(super) fn check(machine: &Description, file: &File<'_>) {
+    clocks(&machine.clock, file);
     cells(machine, file);
     modules(machine, file);
     if !file.is_there(&["interconnect.kind", "cell", "memory"]) {
@@ -21,6 +28,27 @@ pub(super) fn check(machine: &Description, file: &File<'_>) {
         Interconnect::Crossbar(_) => {}
         Interconnect::Matrix(matrix) => with_a_matrix(machine, matrix, file),
     }
+}
+
+/// Compares the clocks with that of the SPUs. The check finds a clock in another unit, such as MHz.
+fn clocks(clock: &Clock, file: &File<'_>) {
+    let spu_hz = clock.spu_hz.value;
+    let fits = |key: &str, hz: u64, allowed: RangeInclusive<u64>, why: &str| {
+        let path = format!("clock.{key}");
+        if allowed.contains(&hz) || !file.is_sound(&[&path, "clock.spu_hz"]) {
+            return;
+        }
+        let (least, most) = (Digits(*allowed.start()), Digits(*allowed.end()));
+        let (hz, spu_hz) = (Digits(hz), Digits(spu_hz));
+        let problem =
+            format!("is {hz}; allowed: {least} to {most}, {why} spu_hz, which is {spu_hz}");
+        file.problem(&path, problem);
+    };
+    let bus = spu_hz.div_ceil(BUS_RATIO_MAX)..=spu_hz.saturating_mul(BUS_RATIO_MAX);
+    let why = "from a sixteenth to sixteen times";
+    fits("bus_hz", clock.bus_hz.value, bus, why);
+    let timebase = clock.timebase_hz.value;
+    fits("timebase_hz", timebase, HZ_LEAST..=spu_hz, "at most");
 }
 
 fn cells(machine: &Description, file: &File<'_>) {

@@ -35,10 +35,15 @@ pub enum LoadError {
         nearest: Option<&'static str>,
     },
     /// The file could not be read.
-    #[error("{path} could not be read: {why}; name a file with a machine's description")]
+    #[error(
+        "{path} could not be read: {why}; {}name a file with a machine's description",
+        nearest.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
+    )]
     Unreadable {
         /// The path of the file.
         path: String,
+        /// The path of a file in the same folder whose name is similar, if there is one.
+        nearest: Option<String>,
         /// The error of the operating system.
         #[source]
         why: io::Error,
@@ -173,6 +178,7 @@ impl Description {
         }
         let text = fs::read_to_string(path).map_err(|why| LoadError::Unreadable {
             path: name_or_path.to_owned(),
+            nearest: nearest_file(path),
             why,
         })?;
         Ok(if is_matrix {
@@ -204,6 +210,25 @@ impl Description {
         matrix.one_way_source = printable(file);
         Ok(machine)
     }
+}
+
+/// Returns the path of the file beside `path` whose name is most similar, and has the same ending.
+fn nearest_file(path: &Path) -> Option<String> {
+    let folder = path.parent()?;
+    let listed = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let files = fs::read_dir(listed).ok()?.flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let names: Vec<_> = names
+        .filter(|name| Path::new(name).extension() == path.extension())
+        .collect();
+    let near = nearest(
+        path.file_name()?.to_str()?,
+        names.iter().map(String::as_str),
+    )?;
+    Some(folder.join(near).to_string_lossy().into_owned())
 }
 
 /// Reads a description that is part of this program. A test checks that all are valid.

@@ -135,9 +135,10 @@ impl Description {
 pub struct Clock {
     /// The clock of the SPUs and the PPE. "Cycles" elsewhere are cycles of this clock.
     pub spu_hz: Quantity,
-    /// The clock of the bus. "Bus cycles" elsewhere are cycles of this clock.
+    /// The clock of the bus, from a sixteenth to sixteen times `spu_hz`. "Bus cycles" elsewhere
+    /// are cycles of this clock.
     pub bus_hz: Quantity,
-    /// The clock of the decrementers.
+    /// The clock of the decrementers, at most `spu_hz`.
     pub timebase_hz: Quantity,
 }
 

@@ -340,6 +340,29 @@ fn numbers_out_of_range() {
     }
 }
 
+/// Each of them is most likely a number in another unit.
+#[test]
+fn clocks_that_do_not_fit_together() {
+    for bus_hz in ["1_600_000", "51_200_000_001", "1_000_000_000_000"] {
+        refused(
+            &changed("bus_hz = 1_600_000_000", &format!("bus_hz = {bus_hz}")),
+            &format!(
+                "3: clock.bus_hz is {bus_hz}; allowed: 200_000_000 to 51_200_000_000, from a \
+                 sixteenth to sixteen times spu_hz, which is 3_200_000_000"
+            ),
+        );
+    }
+    refused(
+        &changed("timebase_hz = 14_318_000", "timebase_hz = 14_318_000_000"),
+        "3: clock.timebase_hz is 14_318_000_000; allowed: 1_000_000 to 3_200_000_000, at most \
+         spu_hz, which is 3_200_000_000",
+    );
+    for bus_hz in ["200_000_000", "51_200_000_000"] {
+        let text = changed("bus_hz = 1_600_000_000", &format!("bus_hz = {bus_hz}"));
+        Description::from_toml(&text, "my.toml").unwrap();
+    }
+}
+
 #[test]
 fn fitted_values_say_what_they_were_fitted_to() {
     refused(

@@ -79,6 +79,9 @@ impl World {
             }
             self.clock.handle_at(time);
             self.observers.sample_if_due(time, &self.bus);
+            if event.kind != Kind::Resume {
+                self.yields.end();
+            }
             let next = match event.kind {
                 Kind::Word => self.check_waiters(self.word_arrives(event.index)),
                 _ => self.handle(event),
@@ -131,7 +134,7 @@ impl World {
     #[cold]
     #[inline(never)]
     fn exceed_limit(&self) {
-        *self.failure.borrow_mut() = Some(Failure::TimeLimit(self.waits()));
+        *self.failure.borrow_mut() = Some(Failure::TimeLimit(self.running(), self.waits()));
     }
 }
 

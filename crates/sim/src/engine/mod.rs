@@ -27,3 +27,6 @@ mod events;
 mod passing;
 mod switching;
 mod waiting;
+mod yielding;
+
+pub(crate) use yielding::Yields;

@@ -18,6 +18,7 @@ impl World {
     /// Adds `span` to a processor's lag, at most until clock plus lag exceeds the time limit.
     #[inline]
     pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
+        self.yields.end();
         let beyond_limit = self.clock.limit() - self.clock.now() + Femtoseconds(1);
         let lag = processor.lag.get().saturating_add(span);
         processor.lag.set(lag.min(beyond_limit));
@@ -37,6 +38,13 @@ impl World {
     /// thread of the processor. In the `ready` closure of a wait, only adds `span` to the lag.
     #[inline]
     pub fn pass(&self, processor: &SimProcessor, span: Femtoseconds) {
+        self.yields.end();
+        self.advance_by(processor, span);
+    }
+
+    /// Implements [`pass`](Self::pass), also for yields.
+    #[inline]
+    pub(super) fn advance_by(&self, processor: &SimProcessor, span: Femtoseconds) {
         if self.threads.is_in_condition() {
             self.add_lag(processor, span);
             return;

@@ -34,25 +34,6 @@ impl World {
         processor.threads.borrow_mut().ready.push_back(thread);
     }
 
-    /// Lets each other ready thread of an SPE run once. Does nothing in the `ready` closure of a
-    /// wait.
-    pub fn yield_now(&self, processor: &SimProcessor) {
-        self.pass(processor, self.costs.cycle);
-        if self.threads.is_in_condition() || threads::is_cancelled() {
-            return;
-        }
-        let me = processor.running().thread;
-        if !processor.has_ready() {
-            // Even without a switch, the thread library saves and restores the registers. A program
-            // without threads does not use this library, so its yield takes no switch time.
-            if self.threads.number_of(me) > 0 {
-                self.pass(processor, self.costs.switch);
-            }
-            return;
-        }
-        self.go_behind_others(processor, me);
-    }
-
     /// Yields, but takes no switch time if no other thread is ready.
     pub fn yield_ready(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
@@ -64,7 +45,7 @@ impl World {
 
     /// Switches an SPE to the next ready thread, which must exist. The calling thread `me` becomes
     /// the last of the ready threads.
-    fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
+    pub(super) fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);
         if let Some(next) = self.dispatch(processor) {
@@ -101,6 +82,7 @@ impl World {
             .thread_ended(now, processor.id, number);
         processor.running.set(None);
         processor.loaded.set(None);
+        self.yields.end();
         self.threads.forget(me);
         if let Some(next) = self.check(processor) {
             self.clock.plan(now, Event::resume(next));

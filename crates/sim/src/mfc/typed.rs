@@ -6,6 +6,7 @@ use cellworks_machine::{LocalBuffer, SpeId};
 use super::state::{TYPED_AT, Task, Work};
 use crate::hazard::Transfer;
 use crate::issuer::Issuer;
+use crate::observe::Arguments;
 use crate::world::World;
 
 impl World {
@@ -49,7 +50,12 @@ impl World {
         });
         mfc.typed.push((id, direction));
         let mut observer = self.observers.observer.borrow_mut();
-        observer.command_issued(now, spe, Issuer::Spu, id, name, left);
+        let arguments = Arguments {
+            bytes: left,
+            lsa: Some(lsa),
+            ..Arguments::default()
+        };
+        observer.command_issued(now, spe, Issuer::Spu, id, name, arguments);
         observer.queue_depth(now, spe, Issuer::Spu, mfc.depth(Issuer::Spu));
         drop(observer);
         self.pump(&mut mfc);

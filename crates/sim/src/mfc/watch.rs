@@ -7,6 +7,7 @@ use super::state::{MfcState, Move, Watched};
 use crate::fabric::WORD_BYTES;
 use crate::hazard::Transfer;
 use crate::issuer::Issuer;
+use crate::observe::Arguments;
 use crate::world::World;
 
 impl World {
@@ -55,7 +56,20 @@ impl World {
             Issuer::Ppe => mfc.proxy.waiting.push((entry, id, issue)),
         }
         let mut observer = self.observers.observer.borrow_mut();
-        observer.command_issued(now, spe, issuer, id, opcode.name(), bytes);
+        let (lsa, ea) = match command {
+            Command::ListTransfer(list) => (Some(list.lsa()), None),
+            _ => (
+                transfer.map(|transfer| transfer.lsa),
+                transfer.map(|transfer| transfer.ea),
+            ),
+        };
+        let arguments = Arguments {
+            bytes,
+            lsa,
+            ea,
+            tag: command.tag(),
+        };
+        observer.command_issued(now, spe, issuer, id, opcode.name(), arguments);
         observer.queue_depth(now, spe, issuer, mfc.depth(issuer));
     }
 

@@ -27,3 +27,4 @@ pub use read::{ReadTraceError, Slice, read_slices};
 pub(crate) use activity::Activity;
 pub(crate) use counters::{share_of, table};
 pub(crate) use observer::Observer;
+pub(crate) use trace::Arguments;

@@ -5,7 +5,7 @@ use cellworks_machine::{Processor, SpeId};
 use super::activity::{Activity, Cause};
 use super::counters::{Counters, MfcCount, PartCounters, ResourceCounters, Snapshot, SpeCount};
 use super::hash::Hash;
-use super::trace::Tracer;
+use super::trace::{Arguments, Tracer};
 use crate::issuer::Issuer;
 use crate::part::Part;
 use crate::time::Moment;
@@ -158,8 +158,9 @@ impl Observer {
         issuer: Issuer,
         id: u64,
         name: &'static str,
-        bytes: u64,
+        arguments: Arguments,
     ) {
+        let bytes = arguments.bytes;
         let call = match issuer {
             Issuer::Spu => Call::CommandIssued,
             Issuer::Ppe => Call::ProxyCommandIssued,
@@ -169,7 +170,7 @@ impl Observer {
         self.hash.text(name);
         self.processors[spe.index() + 1].issued(id, bytes);
         if let Some(tracer) = &mut self.tracer {
-            tracer.command_issued(now, spe, issuer, id, name, bytes);
+            tracer.command_issued(now, spe, issuer, id, name, arguments);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The messages and fields of Perfetto's trace format that this crate uses. The format is defined
 //! in <https://github.com/google/perfetto>, in `protos/perfetto/trace`: `trace.proto`,
 //! `trace_packet.proto`, `interned_data/interned_data.proto`, and `track_event.proto`,
-//! `track_descriptor.proto`, `process_descriptor.proto`, `thread_descriptor.proto` and
-//! `counter_descriptor.proto` in `track_event`.
+//! `track_descriptor.proto`, `process_descriptor.proto`, `thread_descriptor.proto`,
+//! `counter_descriptor.proto` and `debug_annotation.proto` in `track_event`.
 
 use prost::Message;
 
@@ -54,6 +54,9 @@ pub(crate) struct EventName {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TrackEvent {
+    /// The arguments of a slice.
+    #[prost(message, repeated, tag = "4")]
+    pub debug_annotations: Vec<DebugAnnotation>,
     #[prost(enumeration = "EventType", optional, tag = "9")]
     pub r#type: Option<i32>,
     #[prost(uint64, optional, tag = "10")]
@@ -68,6 +71,17 @@ pub(crate) struct TrackEvent {
     pub flow_ids: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "48")]
     pub terminating_flow_ids: Vec<u64>,
+}
+
+/// An argument of a slice: a name, and a number that is shown in decimal or in hexadecimal digits.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct DebugAnnotation {
+    #[prost(uint64, optional, tag = "3")]
+    pub uint_value: Option<u64>,
+    #[prost(uint64, optional, tag = "7")]
+    pub pointer_value: Option<u64>,
+    #[prost(string, optional, tag = "10")]
+    pub name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]

@@ -17,6 +17,8 @@ pub struct Slice {
     pub start_ns: u64,
     /// The end in nanoseconds of simulated time, rounded down.
     pub end_ns: u64,
+    /// The arguments of an MFC command: `ea`, `lsa`, `bytes` and `tag`, as far as it has them.
+    pub arguments: BTreeMap<String, u64>,
 }
 
 impl Slice {
@@ -30,6 +32,7 @@ impl Slice {
     ///     name: "get 16 KB".to_owned(),
     ///     start_ns,
     ///     end_ns,
+    ///     arguments: Default::default(),
     /// };
     /// assert!(get(0, 10).overlaps(&get(9, 20)));
     /// assert!(!get(0, 10).overlaps(&get(10, 20)));
@@ -62,7 +65,7 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     for (number, packet) in trace.packet.iter().enumerate() {
         if let Some(descriptor) = &packet.track_descriptor {
             let path = path_of(descriptor, &tracks);
-            let open: Vec<(String, u64)> = Vec::new();
+            let open: Vec<Slice> = Vec::new();
             tracks.insert(descriptor.uuid(), (path, open));
         }
         let interned = packet
@@ -89,7 +92,17 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
                         "the slice that packet {number} begins on track `{path}` has no name"
                     ))
                 })?;
-                open.push((name.to_owned(), packet.timestamp()));
+                let arguments = event.debug_annotations.iter().map(|argument| {
+                    let value = argument.uint_value.or(argument.pointer_value);
+                    (argument.name().to_owned(), value.unwrap_or_default())
+                });
+                open.push(Slice {
+                    track: path.clone(),
+                    name: name.to_owned(),
+                    start_ns: packet.timestamp(),
+                    end_ns: packet.timestamp(),
+                    arguments: arguments.collect(),
+                });
             }
             EventType::SliceEnd => {
                 let begun = open.pop().ok_or_else(|| {
@@ -98,19 +111,18 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
                     ))
                 })?;
                 slices.push(Slice {
-                    track: path.clone(),
-                    name: begun.0,
-                    start_ns: begun.1,
                     end_ns: packet.timestamp(),
+                    ..begun
                 });
             }
             EventType::Unspecified | EventType::Instant | EventType::Counter => {}
         }
     }
     for (track, open) in tracks.into_values() {
-        if let Some((name, _)) = open.into_iter().next() {
+        if let Some(slice) = open.first() {
             return Err(ReadTraceError(format!(
-                "the trace ends within the slice `{name}` on track `{track}`"
+                "the trace ends within the slice `{}` on track `{track}`",
+                slice.name
             )));
         }
     }

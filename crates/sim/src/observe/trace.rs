@@ -27,7 +27,9 @@
 //! activities and entries belong to the thread above them.
 //!
 //! The name of a program is that of the function that starts it, and the name of a command has its
-//! bytes, as `get 16 KB`.
+//! bytes, as `get 16 KB`. The arguments of its slice are `ea`, `lsa`, `bytes` and `tag`, as far as
+//! it has them: slices of ordinary memory, which `stage` moves, have no effective address and no
+//! tag.
 //!
 //! Perfetto draws an arrow (a flow) from `issue` on the track of a program or thread to the slice
 //! of the command, and from there to `complete`. The entry of a command is the lowest that is free.
@@ -39,15 +41,16 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
 
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, Tag};
 use cellworks_machine::{Processor, Span, SpeId};
 use prost::Message;
 
 use super::activity::{Activity, Cause};
 use super::counters::ResourceCounters;
 use super::perfetto::{
-    ChildTracksOrdering, CounterDescriptor, EventName, EventType, INCREMENTAL_STATE_CLEARED,
-    InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, ThreadDescriptor, Trace, TracePacket,
-    TrackDescriptor, TrackEvent,
+    ChildTracksOrdering, CounterDescriptor, DebugAnnotation, EventName, EventType,
+    INCREMENTAL_STATE_CLEARED, InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor,
+    ThreadDescriptor, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 use crate::issuer::Issuer;
 use crate::time::Moment;
@@ -70,6 +73,17 @@ pub(super) struct Tracer {
     flows: u64,
     /// The time of the last sample, and the busy time of each resource until then.
     sampled: (Moment, Vec<u128>),
+}
+
+/// The arguments of a command, for the trace. A value is `None` if the command has none, or if it is
+/// an address of memory that has none in the simulation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arguments {
+    /// The number of bytes to move, or 0 for a list or a barrier.
+    pub bytes: u64,
+    pub lsa: Option<LsAddr>,
+    pub ea: Option<EffectiveAddress>,
+    pub tag: Option<Tag>,
 }
 
 /// The id and the flow of the command in each entry of a queue, or `None` for a free entry.
@@ -243,7 +257,7 @@ impl Tracer {
         issuer: Issuer,
         id: u64,
         name: &'static str,
-        bytes: u64,
+        arguments: Arguments,
     ) {
         self.flows += 1;
         let flow = self.flows;
@@ -274,10 +288,11 @@ impl Tracer {
             entry
         });
         entries[entry] = Some((id, flow));
-        let name = self.packets.name(&command_name(name, bytes));
+        let name = self.packets.name(&command_name(name, arguments.bytes));
         let mut begin = event(EventType::SliceBegin, track::entry(spe, issuer, entry));
         begin.name_iid = Some(name);
         begin.flow_ids.push(flow);
+        begin.debug_annotations = annotations(arguments);
         self.packets.event(now, begin);
     }
 
@@ -489,6 +504,41 @@ mod track {
     pub fn resource(number: usize) -> u64 {
         1 << 32 | number as u64
     }
+}
+
+/// Returns the arguments of the slice of a command. Addresses are shown in hexadecimal digits.
+fn annotations(arguments: Arguments) -> Vec<DebugAnnotation> {
+    let Arguments {
+        bytes,
+        lsa,
+        ea,
+        tag,
+    } = arguments;
+    let named = |name: &str| DebugAnnotation {
+        name: Some(name.to_owned()),
+        ..DebugAnnotation::default()
+    };
+    let number = |name, value: Option<u64>| {
+        let uint_value = Some(value?);
+        Some(DebugAnnotation {
+            uint_value,
+            ..named(name)
+        })
+    };
+    let address = |name, value: Option<u64>| {
+        let pointer_value = Some(value?);
+        Some(DebugAnnotation {
+            pointer_value,
+            ..named(name)
+        })
+    };
+    let all = [
+        address("ea", ea.map(|ea| ea.0)),
+        address("lsa", lsa.map(|lsa| lsa.0.into())),
+        number("bytes", (bytes > 0).then_some(bytes)),
+        number("tag", tag.map(|tag| tag.number().into())),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// Returns a command's name with its bytes, such as `get 16 KB`. A command without bytes of its own,

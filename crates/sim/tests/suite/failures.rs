@@ -1,6 +1,7 @@
 //! The errors of a simulation, with their full texts.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{LsAddr, RawCommand, Tag, TagMask};
@@ -21,14 +22,18 @@ fn machine() -> Description {
 
 /// The text of an error without the line numbers of this file, which change with the file.
 fn text(error: &RunError) -> String {
-    let waits = match error {
-        RunError::Deadlock { waits } => waits.as_slice(),
-        RunError::TimeLimit { programs, .. } => programs.as_slice(),
-        RunError::Panic { .. } | RunError::NoThread { .. } => &[],
+    let (running, waits) = match error {
+        RunError::Deadlock { waits } => (&[][..], waits.as_slice()),
+        RunError::TimeLimit {
+            running, programs, ..
+        } => (running.as_slice(), programs.as_slice()),
+        RunError::Panic { .. } | RunError::NoThread { .. } => (&[][..], &[][..]),
     };
-    waits.iter().fold(error.to_string(), |text, wait| {
-        assert!(wait.location.file().ends_with("failures.rs"), "{wait}");
-        text.replacen(&format!(" at {}", wait.location), "", 1)
+    let of_waits = waits.iter().map(|wait| wait.location);
+    let places = running.iter().map(|one| one.began_at).chain(of_waits);
+    places.fold(error.to_string(), |text, place| {
+        assert!(place.file().ends_with("failures.rs"), "{place}");
+        text.replacen(&format!(" at {place}"), "", 1)
     })
 }
 
@@ -84,12 +89,84 @@ fn a_limit_ends_what_never_ends() {
                 }
             }));
             drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| spe.read_in_mbox()));
+            drop(ppe.spawn(SpeId::new(2), |spe: &SimSpe| {
+                spe.threads(2, |_| {
+                    loop {
+                        spe.yield_now();
+                    }
+                })
+                .unwrap();
+            }));
         })
         .unwrap_err();
-    assert_eq!(text(&error),"the run was ended after 50.00 us of simulated time, which was its limit; give it more, or look for a \
+    let RunError::TimeLimit { running, .. } = &error else {
+        panic!("{error}");
+    };
+    let program = "suite::failures::a_limit_ends_what_never_ends::{{closure}}::{{closure}}";
+    assert!(running.iter().all(|one| one.program == program), "{error}");
+    assert_eq!(text(&error).replace(program, "PROGRAM"),"the run was ended after 50.00 us of simulated time, which was its limit; give it more, or look for a \
 loop that waits for what never comes
+  SPE 0 runs PROGRAM, begun
+  SPE 2, thread 0 runs PROGRAM, begun
+  SPE 2, thread 1 runs PROGRAM, begun
   SPE 1 waits for a word in its inbound mailbox, since the time 2.00 us
-  the PPE waits for the programs that it spawned to end, since the time 2.00 us");
+  SPE 2 waits for 2 threads of its scope to end, since the time 3.00 us
+  the PPE waits for the programs that it spawned to end, since the time 3.00 us");
+}
+
+/// Two threads and two SPEs each wait until another one sets a flag. None does.
+#[test]
+fn programs_that_only_yield_are_a_deadlock() {
+    let flag = AtomicBool::new(false);
+    let wait = |spe: &SimSpe| {
+        while !flag.load(Ordering::Relaxed) {
+            spe.yield_now();
+        }
+    };
+    let error = Sim::new(machine())
+        .unwrap()
+        .run(|ppe| {
+            drop(ppe.spawn(SpeId::new(0), wait));
+            drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| {
+                spe.threads(2, |_| wait(spe)).unwrap();
+            }));
+            drop(ppe.spawn(SpeId::new(2), |spe: &SimSpe| spe.read_in_mbox()));
+        })
+        .unwrap_err();
+    assert_eq!(
+        text(&error),
+        "deadlock: every program waits for another
+  SPE 0 waits for what another program does, in a loop of yields, since the time 3.00 us
+  SPE 1 waits for 2 threads of its scope to end, since the time 2.00 us
+  SPE 1, thread 0 waits for what another program does, in a loop of yields, since the time 3.00 us
+  SPE 1, thread 1 waits for what another program does, in a loop of yields, since the time 3.00 us
+  SPE 2 waits for a word in its inbound mailbox, since the time 3.00 us
+  the PPE waits for the programs that it spawned to end, since the time 3.00 us"
+    );
+}
+
+/// More yields than the run takes for an endless loop, while an event is pending.
+#[test]
+fn a_loop_of_yields_may_end_by_what_comes_late() {
+    let flag = AtomicBool::new(false);
+    Sim::new(machine())
+        .unwrap()
+        .run(|ppe| {
+            drop(ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
+                while !flag.load(Ordering::Relaxed) {
+                    spe.yield_now();
+                }
+            }));
+            drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| {
+                spe.wait_until_deadline(
+                    &"its time",
+                    Time::default() + Span::from_nanoseconds(15_000_000),
+                    &mut || false,
+                );
+                flag.store(true, Ordering::Relaxed);
+            }));
+        })
+        .unwrap();
 }
 
 /// One turn of a program that repeats the turn without end.
@@ -348,7 +425,7 @@ fn a_local_store_has_the_size_that_is_described_and_not_more() {
         .unwrap();
     assert_eq!((bytes, last), (BYTES, 1));
     assert!(
-        refused.starts_with("the local store of SPE 0 is full: "),
+        refused.starts_with("the local store of SPE 0 has no room: "),
         "{refused}"
     );
 }

@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use cellworks_machine::{Cycles, Machine, Spe, SpeId};
+use cellworks_machine::mfc::{LsAddr, RawCommand, Tag, TagMask};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Spe, SpeId};
 use cellworks_sim::trace::{Slice, read_slices};
 use cellworks_sim::{Description, Sim};
 
@@ -53,6 +54,45 @@ fn a_place_in_foreign_source_is_an_activity() {
     let of = |name: &str| slices.iter().find(|slice| slice.name == name).unwrap();
     let (place, wait) = (of("spu.c:12:3"), of("waiting for DMA"));
     assert!(place.start_ns <= wait.start_ns && wait.end_ns <= place.end_ns);
+}
+
+/// A raw command has all arguments. What `stage` moves has an address in the local store alone.
+#[test]
+fn commands_have_their_addresses_and_tags() {
+    let kept = Kept::default();
+    let qs20 = Description::built_in("qs20").unwrap();
+    let sim = Sim::builder(qs20).trace(Box::new(kept.clone()));
+    let sim = sim.build().unwrap();
+    let (region, data) = (sim.allocate(ModuleId::new(1), 1 << 14).unwrap(), [7_u8; 64]);
+    sim.run(|ppe| {
+        let program = ppe.spawn_named(SpeId::new(3), "loader", |spe| {
+            let get = RawCommand::get(LsAddr(0x4000), region.at(256), 512, Tag::of::<5>());
+            spe.mfc().issue(get).unwrap();
+            spe.mfc().wait_all(TagMask::ALL);
+            assert_eq!(spe.stage(&data).unwrap().len(), 64);
+        });
+        program.join().unwrap();
+    })
+    .unwrap();
+    let slices = read_slices(&kept.bytes()).unwrap();
+    let of = |name: &str| {
+        let slice = slices.iter().find(|slice| slice.name == name).unwrap();
+        let numbers = slice.arguments.iter();
+        let numbers: Vec<_> = numbers
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
+        (slice.track.as_str(), numbers)
+    };
+    let all = [
+        ("bytes", 512),
+        ("ea", region.at(256).0),
+        ("lsa", 0x4000),
+        ("tag", 5),
+    ];
+    assert_eq!(of("get 512 B"), ("SPE 3/MFC/entry 0", all.to_vec()));
+    let typed = [("bytes", 64), ("lsa", 0)];
+    assert_eq!(of("get 64 B"), ("SPE 3/MFC/entry 0", typed.to_vec()));
+    assert_eq!(of("loader"), ("SPE 3", Vec::new()));
 }
 
 const TILE: usize = 4_096;

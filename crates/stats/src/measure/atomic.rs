@@ -48,7 +48,7 @@ pub(super) fn measure<M: CellMachine>(
     let results = machine.run(|ppe| {
         let spawn = |(position, spe)| {
             let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
-            ppe.spawn(spe, move |spe| {
+            ppe.spawn_named(spe, function.name(), move |spe| {
                 work(spe, block, |spe, block| Updater::new(spe, block, function))
             })
         };
@@ -104,7 +104,8 @@ fn bare<M: CellMachine>(
         let spawn = |(position, spe)| {
             let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
             let variable = variable(layout.offset(position));
-            ppe.spawn(spe, move |spe| change(spe, block, function, variable))
+            let change = move |spe: &M::Spe| change(spe, block, function, variable);
+            ppe.spawn_named(spe, function.name(), change)
         };
         let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
         Crew::measure(ppe, &pace, programs)

@@ -97,18 +97,20 @@ fn with_table<M: CellMachine>(
     table: Option<(&Region, &[usize])>,
 ) -> Result<Vec<Outcome>, MeasureError> {
     let (plan, first) = plans[0];
+    let name = plan.function().name();
     let region = control_blocks(machine, plan.module, [ControlBlock::default()].into_iter())?;
     let is_shared = !first.in_one_view && !first.load.spes.is_empty();
     let source = is_shared.then(|| vec![1_u64; first.load.bytes / size_of::<u64>()]);
     let tasks: Vec<&ChaseTask> = plans.iter().map(|(_, task)| *task).collect();
     let mut results = machine.run(|ppe| {
-        let spawn = |spe: &SpeId| ppe.spawn(*spe, |spe| load(spe, &first.load, source.as_deref()));
+        let load = |spe: &M::Spe| load(spe, &first.load, source.as_deref());
+        let spawn = |spe: &SpeId| ppe.spawn_named(*spe, "load", load);
         let loaders: Vec<_> = first.load.spes.iter().map(spawn).collect();
         for spe in &first.load.spes {
             ppe.read_out_mbox(*spe, Outbound::Plain);
         }
         let (block, tasks) = (region.at(0), &tasks);
-        let program = ppe.spawn(first.spes[0], move |spe| match table {
+        let program = ppe.spawn_named(first.spes[0], name, move |spe| match table {
             None => chase(spe, block, tasks),
             Some((table, starts)) => {
                 chase_in(spe, block, first, table, starts).map(|(loops, ())| vec![loops])

@@ -37,7 +37,7 @@ pub(super) fn measure<M: CellMachine>(
     let results = machine.run(|ppe| {
         let spawn = |(position, spe)| {
             let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
-            ppe.spawn(spe, move |spe| {
+            ppe.spawn_named(spe, plan.function().name(), move |spe| {
                 work(spe, block, |_, block| Ok(Copier::new(task, block.position)))
             })
         };

@@ -34,6 +34,7 @@ pub(super) fn measure<M: CellMachine>(
     partners: &[SpeId],
 ) -> Result<Outcome, MeasureError> {
     let initiator = between_spes.then_some(SpeId::new(0));
+    let name = plan.function().name();
     let blocks = vec![ControlBlock::default(); partners.len() + 1];
     let region = control_blocks(machine, plan.module, blocks.into_iter())?;
     let block_of = |position: usize| region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
@@ -42,7 +43,8 @@ pub(super) fn measure<M: CellMachine>(
         let mut all_ready = true;
         for (position, partner) in partners.iter().enumerate() {
             let block = block_of(position);
-            handles.push(ppe.spawn(*partner, move |spe| answer(spe, block, channel, initiator)));
+            let answer = move |spe: &M::Spe| answer(spe, block, channel, initiator);
+            handles.push(ppe.spawn_named(*partner, name, answer));
         }
         for partner in partners {
             all_ready &= ppe.read_out_mbox(*partner, Outbound::Plain) == READY;
@@ -52,7 +54,7 @@ pub(super) fn measure<M: CellMachine>(
             None => by_ppe(ppe, plan, channel, partners),
             Some(initiator) => {
                 let block = block_of(partners.len());
-                let program = ppe.spawn(initiator, move |spe| {
+                let program = ppe.spawn_named(initiator, name, move |spe| {
                     work(spe, block, |_, _| {
                         Ok(Initiator {
                             channel,

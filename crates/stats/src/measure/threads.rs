@@ -16,11 +16,12 @@ pub(super) fn measure<M: CellMachine>(
     plan: &Plan,
     spes: &[SpeId],
 ) -> Result<Outcome, MeasureError> {
+    let name = plan.function().name();
     let rounds = machine.run(|ppe| {
         let mut stopwatch = Stopwatch::new(1, || ppe.now());
         let mut programs = Vec::with_capacity(spes.len());
         let mut start_and_join = || {
-            programs.extend(spes.iter().map(|spe| ppe.spawn(*spe, |_| ())));
+            programs.extend(spes.iter().map(|spe| ppe.spawn_named(*spe, name, |_| ())));
             for program in programs.drain(..) {
                 if let Err(panic) = program.join() {
                     std::panic::resume_unwind(panic.into_inner());

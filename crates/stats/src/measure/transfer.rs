@@ -108,7 +108,7 @@ fn run<'scope, M: CellMachine>(
     let direction = task.direction;
     let spawn = |(position, spe)| {
         let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
-        ppe.spawn(spe, move |spe| {
+        ppe.spawn_named(spe, plan.function().name(), move |spe| {
             work(spe, block, |spe, block| Mover::new(spe, block, direction))
         })
     };
@@ -126,7 +126,8 @@ fn between_spes<'scope, M: CellMachine>(
     lender: SpeId,
 ) -> Result<Vec<Vec<TimedLoop>>, MeasureError> {
     let (direction, layout) = (task.direction, task.layout);
-    let program = ppe.spawn(lender, move |spe| lend(spe, direction, layout));
+    let lend = move |spe: &M::Spe| lend(spe, direction, layout);
+    let program = ppe.spawn_named(lender, "lender", lend);
     if ppe.read_out_mbox(lender, Outbound::Plain) == NOTHING_LENT {
         join(program)?;
         unreachable!("a program that has nothing to lend returns why");

@@ -37,11 +37,12 @@ pub(super) fn measure<M: CellMachine>(
     idle: Span,
 ) -> Result<Outcome, MeasureError> {
     let sender = between_spes.then_some(SpeId::new(0));
+    let name = plan.function().name();
     let loops = machine.run(|ppe| {
         let handles: Vec<_> = partners
             .iter()
             .map(|partner| {
-                ppe.spawn(*partner, move |spe| {
+                ppe.spawn_named(*partner, name, move |spe| {
                     sleep(spe, sender);
                     Ok(())
                 })
@@ -70,7 +71,7 @@ pub(super) fn measure<M: CellMachine>(
                 .map_err(MeasureError::from)
             }
             Some(sender) => {
-                let program = ppe.spawn(sender, move |spe| {
+                let program = ppe.spawn_named(sender, name, move |spe| {
                     let mut waker = Waker::new(partners, idle);
                     let exchange = |partner, word| {
                         spe.write_in_mbox_of(partner, word);

@@ -197,6 +197,16 @@ impl PairsTask {
 }
 
 impl Carrier {
+    /// Returns the name of the matrix.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Mailbox => Primitive::Mailbox.name(),
+            Self::Signal => Primitive::Signal.name(),
+            Self::Atomic(_) => Primitive::Atomic.name(),
+            Self::Copy { .. } => Primitive::Copy.name(),
+        }
+    }
+
     fn of(request: &Request, primitive: Primitive, limits: &Limits) -> Result<Self, RequestError> {
         Ok(match primitive {
             Primitive::Mailbox => Self::Mailbox,

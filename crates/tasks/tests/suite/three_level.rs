@@ -561,7 +561,7 @@ fn queues_that_have_no_room_say_so() {
         .unwrap_err();
     let error = error.to_string();
     let expected = "worker 0 on SPE 0 cannot start: the scheduler needs room for its queues and for the code of a task, \
-                    which `Scheduler::Stealing` does not: the local store of SPE 0 is full: ";
+                    which `Scheduler::Stealing` does not: the local store of SPE 0 has no room: ";
     assert!(error.starts_with(expected), "{error}");
     let mut description = Description::built_in("ps3").unwrap();
     description.modules[0].bytes.value = 1 << 20;

@@ -101,7 +101,7 @@ fn gather<'scope, 'env, M: CellMachine>(
     let carrier = task.carrier;
     let programs = taken
         .into_iter()
-        .map(|spe| ppe.spawn(spe, move |spe| serve(spe, carrier)))
+        .map(|spe| ppe.spawn_named(spe, carrier.name(), move |spe| serve(spe, carrier)))
         .collect();
     Crew::gather(ppe, programs)
 }
