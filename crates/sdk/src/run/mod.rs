@@ -218,9 +218,16 @@ impl Ready {
             (None, Err(RunError::Deadlock { waits })) => {
                 Err(Failure::Deadlock(waiting::report(&waits)))
             }
-            (None, Err(RunError::TimeLimit { limit, programs })) => Err(Failure::TimeLimit {
+            (
+                None,
+                Err(RunError::TimeLimit {
+                    limit,
+                    running,
+                    programs,
+                }),
+            ) => Err(Failure::TimeLimit {
                 limit,
-                programs: waiting::report(&programs),
+                programs: waiting::computing(&running) + &waiting::report(&programs),
             }),
             (None, Err(error)) => Err(Failure::Run(error)),
             (None, Ok(())) => unreachable!("the program has a result"),

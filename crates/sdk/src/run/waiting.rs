@@ -1,6 +1,15 @@
-//! The report of a deadlock, with places in the source of the programs.
+//! The report of a deadlock or a limit, with places in the source of the programs.
 
-use cellworks_machine::{Time, Waiting};
+use cellworks_machine::{Running, Time, Waiting};
+
+/// Returns the report on programs that did not wait.
+pub(super) fn computing(running: &[Running]) -> String {
+    let lines = running.iter().map(|thread| {
+        let place = thread.place.map(|place| format!(" at {place}"));
+        format!("\n  {} computes{}", thread.who, place.unwrap_or_default())
+    });
+    lines.collect()
+}
 
 /// Returns the report of a machine, without places in Cellworks itself.
 pub(super) fn report(waits: &[Waiting]) -> String {
