@@ -65,6 +65,7 @@ mod sweep;
 
 use std::process::ExitCode;
 
+use cellworks_runner::{Kind, kind, names};
 use cellworks_stats::Setting;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -92,16 +93,23 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit_code(end))
 }
 
-/// Adds an explanation to an error about a flag that only another command has.
+/// Adds an explanation to an error about arguments that only another command has.
 fn explained(mut error: clap::Error) -> clap::Error {
-    let pages = Setting::PAGE_BYTES.flag;
-    if error.kind() == ErrorKind::UnknownArgument
-        && error.get(ContextKind::InvalidArg) == Some(&ContextValue::String(pages.to_owned()))
+    let prior = error.get(ContextKind::PriorArg);
+    if error.kind() == ErrorKind::ArgumentConflict
+        && prior == Some(&ContextValue::String("[MACHINE]".to_owned()))
     {
-        let tip = format!(
-            "programs have their data in the pages that the system gives, and only `stats` chooses \
-             their size; `cellworks stats -f chase {pages} 2m` shows what it changes"
-        );
+        let text = "`cellworks machines` shows or checks one machine: name it and nothing else, such \
+                    as `cellworks machines ps3` or `cellworks machines mine.toml`\n";
+        return clap::Error::raw(ErrorKind::ArgumentConflict, text);
+    }
+    let tip = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) => tip_about(flag),
+        _ => None,
+    };
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(tip) = tip
+    {
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
         // Clap suggests flags with similar names, but those flags do something else.
@@ -109,6 +117,31 @@ fn explained(mut error: clap::Error) -> clap::Error {
         error.remove(ContextKind::Usage);
     }
     error
+}
+
+/// Returns a tip for a flag that only some commands or programs have.
+fn tip_about(flag: &str) -> Option<String> {
+    let with = |has: fn(&Kind) -> bool| {
+        let kinds = names().iter().filter_map(|name| kind(name)).filter(has);
+        let names: Vec<_> = kinds.map(|kind| kind.name).collect();
+        names.join(", ")
+    };
+    let pages = Setting::PAGE_BYTES.flag;
+    match flag {
+        _ if flag == pages => Some(format!(
+            "programs have their data in the pages that the system gives, and only `stats` chooses \
+             their size; `cellworks stats -f chase {pages} 2m` shows what it changes"
+        )),
+        "--volumes" | "--placement" => Some(format!(
+            "{flag} is a flag of the programs of `cellworks run` that are networks of processes: {}",
+            with(|kind| kind.is_network)
+        )),
+        "--png" => Some(format!(
+            "{flag} is a flag of the programs of `cellworks run` that draw: {}",
+            with(|kind| kind.draws)
+        )),
+        _ => None,
+    }
 }
 
 fn run(command: &Command) -> Result<(), Failure> {

@@ -122,11 +122,11 @@ impl FromStr for Machine {
     type Err = MachineError;
 
     fn from_str(text: &str) -> Result<Self, MachineError> {
-        let described = match text.trim().strip_prefix("tleaf") {
-            Some(numbers) if numbers.is_empty() || numbers.starts_with([' ', '\t']) => {
-                tleaf(numbers)
-            }
-            _ => synthetic(text),
+        let text = text.trim();
+        let (first, numbers) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let described = match first.eq_ignore_ascii_case("tleaf") {
+            true => tleaf(numbers),
+            false => synthetic(text),
         };
         described.map_err(MachineError)
     }

@@ -10,10 +10,15 @@ use crate::text::{
 };
 use crate::{Bottleneck, Counters, FreePart, ResourceCounters, SpeCounters};
 
+const OF_COLUMNS: &str = "Shares of this time: an SPE computes, waits for what the heading names, or is idle, without a \
+     program. Its commands are those of its MFC, which moved the bytes. A part is busy while it carries packets of up \
+     to 128 bytes.";
+
 /// Returns all that a table of results shows about counters, in lines of at most `width` columns.
 /// Titles contain ANSI styles.
 pub fn table(counters: &Counters, width: usize) -> String {
     let mut text = format!("\n{}: {}\n", bold("Counters"), about(counters));
+    text += &wrapped(OF_COLUMNS, "", width);
     text += &tables(counters)
         .map(|rows| columns(rows, |at| at == 0))
         .join("\n");

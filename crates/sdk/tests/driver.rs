@@ -327,8 +327,14 @@ fn makefiles_with_the_footer_of_the_sdk_work() {
         "Makefile",
         format!("CELL_TOP := /opt/cell/sdk\nDIRS := spu more ppu\n{FOOTER}"),
     );
-    shell.write("spu/kernel.c", SPU);
-    let variables = "PROGRAM_spu := kernel-spu\nLIBRARY_embed := lib_kernel.a\nIMPORTS = -lm\n";
+    // Headers are found here and in the folders of VPATH, and an object may be an import.
+    let headers = "#include <common.h>\n#include <own.h>\n";
+    shell.write("spu/kernel.c", format!("{headers}{SPU}"));
+    shell.write("spu/own.h", "");
+    shell.write("common/common.h", "");
+    shell.write("common/help.c", "int help(void) { return 1; }\n");
+    let variables = "PROGRAMS_spu := kernel-spu\nLIBRARY_embed := lib_kernel.a\nIMPORTS = help.o -lm\n\
+                     VPATH := ../common\n";
     shell.write("spu/Makefile", format!("{variables}{FOOTER}"));
     shell.write("more/one.c", SPU);
     shell.write("more/two.c", SPU);

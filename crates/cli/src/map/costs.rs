@@ -360,7 +360,7 @@ fn is_a_machine(text: &str) -> bool {
         }
         None => is_number(first) && (first.contains('@') || words.clone().next().is_some()),
     };
-    is_level || first == "tleaf" || first.starts_with('[')
+    is_level || first.eq_ignore_ascii_case("tleaf") || first.starts_with('[')
 }
 
 /// Returns the places of a machine of levels that is described in one line.
@@ -426,9 +426,14 @@ fn topology(file: &Path) -> Result<Places, Failure> {
     let read::HwlocLatencies {
         costs,
         cpus,
+        cores,
         is_in_nanoseconds,
     } = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
-    let places = Places::of(costs, Some(Cpus::of_one(cpus, Numbers::Named)), file);
+    let mut cpus = Cpus::of_one(cpus, Numbers::Named);
+    for (place, core) in cpus.of_places.iter_mut().zip(cores) {
+        place.core = core;
+    }
+    let places = Places::of(costs, Some(cpus), file);
     Ok(Places {
         unit: is_in_nanoseconds.then_some(NS),
         ..places

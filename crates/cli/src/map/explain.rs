@@ -105,6 +105,7 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let explained = Explained {
         file: arguments.problem.name(file),
         costs: costs.map(|costs| costs.display().to_string()),
+        assumed: (places.cpus.as_ref().zip(costs)).and_then(|(cpus, costs)| cpus.assumed(costs)),
         results: results(
             &problem,
             &placements,
@@ -290,6 +291,7 @@ fn around(places: &Places) -> Vec<usize> {
 struct Explained {
     file: String,
     costs: Option<String>,
+    assumed: Option<String>,
     results: Vec<Finding>,
     placements: [ExplainedPlacement; 2],
     pairs: Vec<ExplainedPair>,
@@ -328,6 +330,7 @@ impl Steps for Explained {
             envelope: Envelope::new("map explain", machine, environment, reasons, is_complete),
             file: self.file,
             costs: self.costs,
+            assumed: self.assumed,
             results: self.results,
             placements: self.placements.into(),
             pairs: self.pairs,

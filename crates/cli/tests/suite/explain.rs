@@ -88,7 +88,17 @@ fn the_result_of_solve_is_compared_with_a_list() {
     let first = run.out.lines().nth(1).unwrap();
     assert!(first.starts_with("0,1,100,CPU 0,CPU 1,CPU "), "{first}");
     assert!(first.ends_with(",900,100,-800"), "{first}");
-    let page = fs::read_to_string(page).unwrap();
+    let page = fs::read_to_string(&page).unwrap();
+    let assumed =
+        "cores.csv names no CPUs, so its rows were taken for CPU 0 to CPU 2; --cpus-of-rows names";
+    assert!(page.contains(assumed), "{page}");
+    let costs = [&arguments[..6], &["--format"]].concat();
+    let on = |more: &[&str]| explain(&[&costs[..], more].concat()).out;
+    assert!(on(&["json"]).contains(assumed));
+    let table = on(&["table"]).replace('\n', " ");
+    assert!(table.contains(&format!("Assumed: {assumed}")), "{table}");
+    let named = on(&["table", "--cpus-of-rows", "4,6,8"]);
+    assert!(!named.contains("Assumed"), "{named}");
     assert!(page.contains("aria-label=\"A: 0,1,2\""), "{page}");
     assert!(!page.contains("http") && !page.contains("src="));
 }

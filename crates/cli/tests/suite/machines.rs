@@ -145,6 +145,37 @@ fn an_unknown_machine() {
     }
 }
 
+/// `show` and `check` are no commands, and a guess should not end in a riddle.
+#[test]
+fn one_machine_is_shown_at_a_time() {
+    for words in [["show", "ps3"], ["ps3", "qs20"]] {
+        machines(&words).refused(
+            "error: `cellworks machines` shows or checks one machine: name it and nothing else, such as \
+             `cellworks machines ps3` or `cellworks machines mine.toml`\n",
+        );
+    }
+}
+
+/// A bus clock in MHz times a thousand is a slip that no other check finds.
+#[test]
+fn a_wrong_clock_of_the_bus_is_named_with_its_range() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let text = printed(&["ps3"]).replacen("value = 1_600_000_000", "value = 1_600_000", 1);
+    fs::write(&file, text).unwrap();
+    let mut command = cellworks();
+    let run = Run::of(
+        command
+            .args(["stats", "-f", "mailbox", "--machine"])
+            .arg(&file),
+    );
+    let path = file.display();
+    run.refused(&format!(
+        "error: --machine: {path}:17: clock.bus_hz is 1_600_000; allowed: 200_000_000 to 51_200_000_000, from a \
+         sixteenth to sixteen times spu_hz, which is 3_200_000_000\n"
+    ));
+}
+
 #[test]
 fn files_that_describe_no_machine() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,6 +184,14 @@ fn files_that_describe_no_machine() {
     machines(&[path]).refused(&format!(
         "error: {path} could not be read: No such file or directory (os error 2); name a file with a \
          machine's description\n"
+    ));
+    let near = folder.path().join("mine.toml");
+    fs::write(&near, printed(&["ps3"])).unwrap();
+    let wrong = folder.path().join("mime.toml");
+    let (wrong, near) = (wrong.display().to_string(), near.display());
+    machines(&[&wrong]).refused(&format!(
+        "error: {wrong} could not be read: No such file or directory (os error 2); did you mean `{near}`? name a file \
+         with a machine's description\n"
     ));
     let ps3 = printed(&["ps3"]);
     let ring = ps3.replace("\"SPE1\", ", "");

@@ -1675,6 +1675,38 @@ fn one_cpu_of_each_core_takes_tasks() {
     matrix["machine"]["spe_cores"] = json!([0, 1, 0, 2, 3, 4]);
     let (run, _) = solve_on(&matrix.to_string(), &["--one-per-core", "--format", "json"]);
     assert_eq!(run.json()["problem"]["forbidden"], json!([2]));
+
+    // hwloc's XML names them, too. Here CPUs 0 and 4 are threads of one.
+    let core = |cpus: &[u32]| {
+        let pu = |cpu: &u32| format!("<object type=\"PU\" os_index=\"{cpu}\"/>");
+        let pus: String = cpus.iter().map(pu).collect();
+        format!("<object type=\"Core\">{pus}</object>")
+    };
+    let xml = format!(
+        "<topology version=\"2.0\"><object type=\"Machine\">{}{}</object><distances2 type=\"PU\" nbobjs=\"3\" \
+         kind=\"6\" indexing=\"os\"><indexes length=\"5\">0 4 1</indexes><u64values length=\"17\">0 1 9 1 0 9 9 9 \
+         0</u64values></distances2></topology>",
+        core(&[0, 4]),
+        core(&[1])
+    );
+    let (_folder, paths) = files(&[("machine.xml", &xml)]);
+    let report = on(paths[0].to_str().unwrap(), &["--one-per-core"]).json();
+    assert_eq!(report["problem"]["forbidden"], json!([1]));
+    assert_eq!(result(&report, "cost"), 18.0);
+}
+
+#[test]
+fn a_tree_of_scotch_in_one_line_may_have_a_capital() {
+    let tree = [
+        "--pattern",
+        "pairs",
+        "--tasks",
+        "2",
+        "--costs",
+        "Tleaf 2 2 10 2 1",
+    ];
+    let report = solve(&[&tree[..], &["--format", "json"]].concat()).json();
+    assert_eq!(result(&report, "cost"), 2.0);
 }
 
 #[test]

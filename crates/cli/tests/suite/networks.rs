@@ -258,6 +258,13 @@ fn bad_input_is_refused_with_what_to_do() {
             format!("error: {message}\n  example: cellworks run {example} --machine qs22\n");
         assert_eq!((run.code, run.err), (Some(2), expected));
     }
+    let without = run("aes --machine qs22 --volumes graph.txt");
+    let networks = "commstime, knn, prototein, ratio, server";
+    let tip = format!(
+        "--volumes is a flag of the programs of `cellworks run` that are networks of processes: {networks}"
+    );
+    assert_eq!(without.code, Some(2));
+    assert!(without.err.contains(&tip), "{}", without.err);
     let unknown = run("commstime --transport pigeons --machine qs22");
     assert_eq!(unknown.code, Some(2));
     assert!(

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Run, cellworks, list, stats, stats_command};
-use cellworks_sim::trace::read_slices;
+use cellworks_sim::trace::{Slice, read_slices};
 use serde_json::Value;
 
 /// Runs `cellworks stats --machine qs20` with the given arguments.
@@ -552,11 +552,15 @@ fn a_limit_ends_a_run_and_names_the_running_programs() {
     let limit = "the run was ended after 20.00 ms of simulated time, which was its limit";
     assert!(run.err.contains(limit), "{}", run.err);
     for who in ["SPE 0", "SPE 1", "the PPE"] {
-        assert!(
-            run.err.contains(&format!("\n  {who}")),
-            "{who}: {}",
-            run.err
-        );
+        let is_there = run.err.contains(&format!("\n  {who} waits for "));
+        assert!(is_there, "{who}: {}", run.err);
+    }
+    // An atomic operation is no wait.
+    let run = qs20("-f fetchadd -n 2 -i 1m --limit 20ms");
+    for spe in [0, 1] {
+        let who =
+            format!("\n  SPE {spe} runs fetchadd, begun at crates/stats/src/measure/atomic.rs:");
+        assert!(run.err.contains(&who), "{who}: {}", run.err);
     }
     measured(&qs20("-f dmaget -i 10 --limit 10s"));
 }
@@ -734,6 +738,30 @@ fn a_machine_whose_description_is_not_there() {
             path.display()
         ));
     }
+}
+
+/// A program of a measurement has its name, and its commands have their arguments.
+#[test]
+fn a_trace_names_the_measurement_and_the_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("get.pftrace");
+    let trace = path.display();
+    measured(&qs20(&format!(
+        "-f dmaget -n 2 -b 4k -i 10 --trace {trace}"
+    )));
+    let slices = read_slices(&fs::read(&path).unwrap()).unwrap();
+    for spe in ["SPE 0", "SPE 1"] {
+        let names = |slice: &&Slice| slice.track == spe && slice.name == "dmaget";
+        assert_eq!(slices.iter().filter(names).count(), 1, "{spe}");
+    }
+    let mut gets = slices.iter().filter(|slice| slice.name == "get 4 KB");
+    let all = |get: &Slice| {
+        get.arguments
+            .keys()
+            .map(String::as_str)
+            .eq(["bytes", "ea", "lsa", "tag"])
+    };
+    assert!(gets.all(|get| all(get) && get.arguments["bytes"] == 4_096));
 }
 
 /// If a limit prevents hundreds of measurements, the reason is printed only once.

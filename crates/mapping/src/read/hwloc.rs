@@ -38,6 +38,9 @@ pub struct HwlocLatencies {
     pub costs: Costs,
     /// The CPU of each place.
     pub cpus: Vec<usize>,
+    /// The core of each place, numbered in the order of the file. `None` if the file has no core
+    /// around the CPU.
+    pub cores: Vec<Option<usize>>,
     /// Whether the costs are in nanoseconds. hwloc knows no unit, but the name of the distances
     /// that [`write::hwloc`](crate::write::hwloc) writes has it.
     pub is_in_nanoseconds: bool,
@@ -91,6 +94,12 @@ pub(super) fn parse(text: &str) -> Result<HwlocLatencies, TextError> {
         Some("gp") => "gp_index",
         _ => "os_index",
     };
+    let is_core = |node: &Node<'_, '_>| node.attribute("type") == Some("Core");
+    let cores: Vec<_> = root.descendants().filter(is_core).collect();
+    let core_of = |object: Node<'_, '_>| {
+        let core = object.ancestors().find(is_core)?;
+        cores.iter().position(|other| *other == core)
+    };
     let cpu_of = |index: &str| {
         let mut objects = root.descendants().filter(|node| {
             node.has_tag_name("object")
@@ -98,14 +107,15 @@ pub(super) fn parse(text: &str) -> Result<HwlocLatencies, TextError> {
                 && node.attribute(index_name) == Some(index)
         });
         let object = objects.next()?;
-        match kind {
+        let cpu = match kind {
             "PU" => object.attribute("os_index")?.parse().ok(),
             _ => first_of(object.attribute("cpuset")?),
-        }
+        };
+        Some((cpu?, core_of(object)))
     };
-    let mut cpus = Vec::new();
+    let (mut cpus, mut of_places) = (Vec::new(), Vec::new());
     for (line, word) in words(&document, distances, "indexes")? {
-        let cpu = cpu_of(word).ok_or_else(|| {
+        let (cpu, core) = cpu_of(word).ok_or_else(|| {
             let rule =
                 format!("there is no object of type {kind} with {index_name} {word:?} and a CPU");
             wrong(line, rule)
@@ -114,6 +124,7 @@ pub(super) fn parse(text: &str) -> Result<HwlocLatencies, TextError> {
             return Err(wrong(line, format!("{kind} {word} is named twice")));
         }
         cpus.push(cpu);
+        of_places.push(core);
     }
 
     let (places, line) = (cpus.len(), line(distances));
@@ -147,6 +158,7 @@ pub(super) fn parse(text: &str) -> Result<HwlocLatencies, TextError> {
     Ok(HwlocLatencies {
         costs,
         cpus,
+        cores: of_places,
         is_in_nanoseconds: is_ours,
     })
 }

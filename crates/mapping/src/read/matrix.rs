@@ -41,15 +41,36 @@ fn is_number(word: &str) -> bool {
     word.parse::<f64>().is_ok()
 }
 
+/// Returns true if the first row is the size of the others: one number, which no list of edges
+/// begins with, or two equal ones. Two can be an edge, so they count only if the others are no list.
+fn has_size(rows: &[Row<'_>]) -> bool {
+    let Some(((_, first), others)) = rows.split_first() else {
+        return false;
+    };
+    let size = others.len();
+    let is_size = !first.is_empty() && first.iter().all(|word| word.parse() == Ok(size));
+    let is_square = || others.iter().all(|(_, words)| words.len() == size);
+    is_size
+        && match first.len() {
+            1 => size > 0,
+            2 => is_square() && (size >= PLAIN || has_zero_diagonal(others)),
+            _ => false,
+        }
+}
+
+fn has_zero_diagonal(rows: &[Row<'_>]) -> bool {
+    let is_zero = |(at, (_, words)): (usize, &Row<'_>)| words[at].parse() == Ok(0.0);
+    rows.iter().enumerate().all(is_zero)
+}
+
 /// Removes what surrounds the elements: the size before them, names of columns and rows, and a
 /// comma after the last element of each row.
 fn bare(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
-    let size = rows.len().saturating_sub(1);
-    let has_size = |row: &Row<'_>| row.1.len() == 1 && row.1[0].parse() == Ok(size);
-    if size > 0 && rows.first().is_some_and(has_size) {
+    if has_size(&rows) {
         rows.remove(0);
         return rows;
     }
+    let size = rows.len().saturating_sub(1);
     let has_names = size > 0
         && rows[0].1.first().is_some_and(|word| !is_number(word))
         && rows[0].1.len() == size + 1
@@ -80,8 +101,7 @@ pub(super) fn is_plain(text: &str) -> bool {
     let rows = bare(all);
     let size = rows.len();
     let is_square = size > 1 && rows.iter().all(|(_, words)| words.len() == size);
-    let is_zero = |at: usize| rows[at].1[at].parse() == Ok(0.0);
-    is_square && (size >= PLAIN || size < count || (0..size).all(is_zero))
+    is_square && (size >= PLAIN || size < count || has_zero_diagonal(&rows))
 }
 
 /// Returns true if the rows are longer than those of a list of edges, so that they can be meant to
@@ -93,7 +113,9 @@ pub(super) fn is_likely(text: &str) -> bool {
 
 /// Parses a plain matrix. Row i has the volumes from task i.
 pub(super) fn plain(text: &str) -> Result<Tasks, TextError> {
-    let rows = bare(rows(text));
+    let all = rows(text);
+    let says_its_size = has_size(&all) && all[0].1.len() == 1;
+    let rows = bare(all);
     let size = rows.len();
     let mut edges = Vec::new();
     for (from, (line, words)) in rows.iter().enumerate() {
@@ -112,7 +134,7 @@ pub(super) fn plain(text: &str) -> Result<Tasks, TextError> {
             edges.push((from, to, amount(word, *line)?));
         }
     }
-    let notes = match size < PLAIN {
+    let notes = match size < PLAIN && !says_its_size {
         true => vec![format!(
             "it is read as a matrix of {size} tasks; if it is a list of edges, begin it with `tasks N`"
         )],

@@ -214,6 +214,7 @@ pub(super) fn target(text: &str) -> Result<Costs, TextError> {
                 }
             }
             words.end("the last number of the target")?;
+            has_places(places, line)?;
             Ok(Costs::of_levels([Level::new("", places, 1.0)])?)
         }
         "hcub" => {
@@ -232,13 +233,21 @@ pub(super) fn target(text: &str) -> Result<Costs, TextError> {
     }
 }
 
-/// Fails if a matrix of costs would be too large.
-fn limited(places: usize, line: usize) -> Result<usize, TextError> {
+/// Fails if a target has no places.
+fn has_places(places: usize, line: usize) -> Result<(), TextError> {
     match places {
         0 => Err(TextError::at(
             line,
             "the target has no places: give it one at least",
         )),
+        _ => Ok(()),
+    }
+}
+
+/// Fails if a target has no places, or if a matrix of its costs would be too large.
+fn limited(places: usize, line: usize) -> Result<usize, TextError> {
+    has_places(places, line)?;
+    match places {
         places if places > PLACES_MAX => {
             let rule = format!(
                 "the target has more than {PLACES_MAX} places, and its costs take memory for each pair of them: use a \

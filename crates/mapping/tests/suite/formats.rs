@@ -119,7 +119,14 @@ fn up_to_three_rows_are_a_matrix_if_the_diagonal_is_0() {
     assert_eq!(edges("0 1 4\n1 2 4\n2 3 4\n"), (4, three));
     assert_eq!(edges("0 5\n6 0\n"), (2, vec![(0, 1, 5.0), (1, 0, 6.0)]));
     assert_eq!(edges("0 1\n1 2\n").0, 3);
-    assert_eq!(edges("3\n0 1 1\n1 1 1\n1 1 1\n").0, 3, "its size is said");
+    // One number in the first line is a size and no edge. Two may be an edge.
+    let sized = tasks("3\n0 1 1\n1 1 1\n1 1 1\n").unwrap();
+    assert_eq!((sized.volumes.tasks(), sized.notes), (3, Vec::new()));
+    let twice = tasks("3 3\n0 7 0\n7 0 9\n0 9 0\n").unwrap();
+    assert_eq!((pairs(&twice.volumes), twice.notes.len()), (path(), 1));
+    let four = tasks("4 4\n0 1 0 0\n1 0 0 0\n0 0 0 1\n0 0 1 0\n").unwrap();
+    assert_eq!((four.volumes.tasks(), four.notes), (4, Vec::new()));
+    assert_eq!(edges("3 3\n0 1 1\n1 1 1\n1 2 1\n").0, 4, "a list of edges");
 }
 
 #[test]

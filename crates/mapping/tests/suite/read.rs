@@ -269,9 +269,10 @@ fn distances_of_hwloc_are_costs() {
     let costs = Costs::from_rows(&[vec![0.0, 36.0], vec![37.0, 0.0]]).unwrap();
     let values =
         "<u64values length=\"7\">0 36 37</u64values><u64values length=\"2\">0 </u64values>";
-    let expected = |cpus: [usize; 2]| HwlocLatencies {
+    let expected = |cpus: [usize; 2], cores: [usize; 2]| HwlocLatencies {
         costs: costs.clone(),
         cpus: cpus.to_vec(),
+        cores: cores.map(Some).to_vec(),
         is_in_nanoseconds: false,
     };
     let bandwidths = "<distances2 type=\"PU\" nbobjs=\"2\" kind=\"10\" indexing=\"os\"/>";
@@ -279,12 +280,12 @@ fn distances_of_hwloc_are_costs() {
         "{bandwidths}<distances2 type=\"PU\" nbobjs=\"2\" kind=\"6\" indexing=\"os\"><indexes length=\"5\">65 0 \
          </indexes>{values}</distances2>"
     );
-    assert_eq!(hwloc(&by_number).unwrap(), expected([65, 0]));
+    assert_eq!(hwloc(&by_number).unwrap(), expected([65, 0], [0, 1]));
     let of_cores = format!(
         "<distances2 type=\"Core\" nbobjs=\"2\" kind=\"5\" indexing=\"gp\"><indexes length=\"6\">13 11 \
          </indexes>{values}</distances2>"
     );
-    assert_eq!(hwloc(&of_cores).unwrap(), expected([0, 65]));
+    assert_eq!(hwloc(&of_cores).unwrap(), expected([0, 65], [1, 0]));
 }
 
 #[test]
@@ -293,6 +294,7 @@ fn what_is_written_for_hwloc_is_read_back() {
     let text = write::hwloc(&costs, &[2, 40, 9]).unwrap();
     let read = of_text(&text, |file| read::hwloc(file)).unwrap();
     assert_eq!(read.cpus, [2, 9, 40]);
+    assert_eq!(read.cores, [None; 3], "what is written has no cores");
     // The places are ordered by CPU. The file has picoseconds, and says so.
     assert!(read.is_in_nanoseconds);
     assert_eq!(read.costs.between(Place(1), Place(2)), 21.0 / 8.0);

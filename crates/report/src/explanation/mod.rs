@@ -32,6 +32,8 @@ pub struct ExplanationReport {
     pub file: String,
     /// The file or machine with the costs. `None` if the file with the tasks contains the costs.
     pub costs: Option<String>,
+    /// What was assumed about the numbers of the CPUs, if the costs do not name them.
+    pub assumed: Option<String>,
     /// `cost_a` and `cost_b`: the costs of the placements. `difference`: `cost_b` minus `cost_a`.
     /// `ratio`: `cost_b` divided by `cost_a`; it is missing if A costs nothing. If the links
     /// between places are known, `contended_a` and `contended_b`: estimates of the costs if

@@ -8,7 +8,7 @@ use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
 use crate::columns::columns_within;
 use crate::csv::quoted;
 use crate::html::{Page, Part, circumstances, notices};
-use crate::placement::{amount, listed, on_costs, rows_on_page};
+use crate::placement::{amount, assumption, listed, on_costs, rows_on_page};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, whole, wrapped};
 use crate::words::Words;
@@ -25,6 +25,7 @@ pub fn table(report: &ExplanationReport, width: usize) -> String {
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
     text.push('\n');
     text += &columns_within(numbers(report), |at| at != 1, width);
+    text += &assumption(report.assumed.as_deref(), width);
     for part in parts(report) {
         text += &format!("\n{}: ", bold(part.title));
         text += &wrapped(&part.about, "", width);
@@ -218,7 +219,10 @@ pub fn html(report: &ExplanationReport) -> String {
     Page {
         command: &report.envelope.command,
         heading: &names(report),
-        about: html! { (sizes(report)) },
+        about: html! {
+            (sizes(report))
+            @if let Some(assumed) = &report.assumed { p { (assumed) } }
+        },
         notices: notices(&report.envelope),
         words: Words::of(&report.envelope.machine),
         parts: all,

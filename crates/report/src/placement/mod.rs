@@ -24,8 +24,8 @@ pub use picture::{DRAWN_MAX, PictureDrawing, PictureLine, PlacementPicture};
 pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
+pub(crate) use views::{assumption, on_costs, rows_on_page};
 pub use views::{csv, html, table};
-pub(crate) use views::{on_costs, rows_on_page};
 
 /// The best placement that a search has found, and its quality.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

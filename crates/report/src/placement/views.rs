@@ -55,10 +55,7 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
             );
         }
     }
-    if let Some(assumed) = &report.problem.assumed {
-        let about = format!("\n{}: {assumed}", bold("Assumed"));
-        text += &wrapped(&about, "", width);
-    }
+    text += &assumption(report.problem.assumed.as_deref(), width);
     if !report.commands.is_empty() {
         text += &format!("\n{}: how programs are told the CPUs\n", bold("Binding"));
     }
@@ -94,6 +91,13 @@ fn nodes(report: &PlacementReport) -> Vec<(&str, [String; 2])> {
 fn names(report: &PlacementReport) -> String {
     let problem = &report.problem;
     on_costs(&problem.file, problem.costs.as_deref())
+}
+
+/// Returns what was assumed about the numbers of CPUs, for a table. Empty if nothing was.
+pub(crate) fn assumption(assumed: Option<&str>, width: usize) -> String {
+    assumed.map_or_else(String::new, |assumed| {
+        wrapped(&format!("\n{}: {assumed}", bold("Assumed")), "", width)
+    })
 }
 
 /// Returns the name of the file with the tasks, and of the file with the costs if there is one.

@@ -1,10 +1,12 @@
 //! A reproduction as a table and as CSV, and functions that the HTML page also uses.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use std::collections::BTreeSet;
+use std::iter;
 
 use super::{Errors, Published, Relation, Reproduced, Reproduction, ShapeRange};
+use crate::columns::columns_within;
 use crate::csv::quoted;
-use crate::text::{bold, count, figures, trimmed, wrapped};
+use crate::text::{bold, count, figures, wrapped};
 
 pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
 reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
@@ -21,7 +23,7 @@ pub(super) struct Kind {
 }
 
 const QUANTITY: Column = ("quantity", |result| result.quantity.clone());
-const CONDITIONS: Column = ("conditions", conditions);
+const CONDITIONS: Column = ("machine and conditions", conditions);
 const PUBLISHED: Column = ("published", published);
 const SIMULATED: Column = ("simulated", simulated);
 const ERROR: Column = ("error", error);
@@ -142,6 +144,7 @@ pub fn table(reproduction: &Reproduction, width: usize) -> String {
     for line in summary(reproduction) {
         text += &wrapped(&line, "  ", width);
     }
+    let mut explained = BTreeSet::new();
     for paper in &reproduction.papers {
         text += "\n";
         text += &wrapped(
@@ -153,6 +156,9 @@ pub fn table(reproduction: &Reproduction, width: usize) -> String {
             let results = of_kind(reproduction, &paper.name, kind);
             if !results.is_empty() {
                 text += &format!("\n{}\n", bold(kind.title));
+                if explained.insert(kind.about) {
+                    text += &wrapped(kind.about, "", width);
+                }
                 text += &block(kind, &results, width);
             }
         }
@@ -160,26 +166,27 @@ pub fn table(reproduction: &Reproduction, width: usize) -> String {
     text
 }
 
+/// Returns the numbers of a kind in columns. What they are follows in one column, which is wide enough
+/// for most lines even on 80 columns.
 fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(u16::try_from(width).unwrap_or(u16::MAX))
-        .set_header(kind.columns.iter().map(|(heading, _)| *heading));
-    for result in results {
-        table.add_row(kind.columns.iter().map(|(_, value)| value(result)));
-    }
-    for (column, (heading, _)) in table.column_iter_mut().zip(kind.columns) {
-        column.set_padding((0, 2));
-        if is_number(heading) {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(11)));
-        } else if *heading == FITTED.0 {
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(24)));
-        }
-    }
-    trimmed(&table.to_string())
+    let row = |value: &dyn Fn(&Column) -> String| {
+        let (numbers, texts): (Vec<_>, Vec<_>) =
+            (kind.columns.iter()).partition(|(heading, _)| is_number(heading));
+        let texts: Vec<_> = texts.into_iter().map(value).collect();
+        let texts = texts.into_iter().filter(|text| !text.is_empty());
+        let texts = texts.collect::<Vec<_>>().join("; ");
+        numbers
+            .into_iter()
+            .map(value)
+            .chain([texts])
+            .collect::<Vec<_>>()
+    };
+    let headings = row(&|(heading, _)| (*heading).to_owned());
+    let rows = results
+        .iter()
+        .map(|result| row(&|(_, value)| value(result)));
+    let text_at = headings.len() - 1;
+    columns_within(iter::once(headings).chain(rows), |at| at == text_at, width)
 }
 
 pub(super) fn is_number(heading: &str) -> bool {

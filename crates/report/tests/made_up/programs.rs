@@ -162,6 +162,7 @@ pub fn explanation() -> ExplanationReport {
         envelope,
         file: "graph.txt".to_owned(),
         costs: Some("today.csv".to_owned()),
+        assumed: None,
         results: vec![
             result("cost_a", 3_000.0),
             result("cost_b", 4_500.0),

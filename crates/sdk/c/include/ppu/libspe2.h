@@ -6,7 +6,11 @@
 #define _LIBSPE2_H
 
 #include <cbe_mfc.h>
+#include <errno.h>
 #include <libspe2-types.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
