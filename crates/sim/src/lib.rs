@@ -67,6 +67,7 @@ mod watchdog;
 mod ways;
 mod words;
 mod world;
+mod yields;
 
 pub use bottleneck::{Bottleneck, FreePart};
 pub use description::*;

@@ -43,7 +43,6 @@ use cellworks_threads as threads;
 use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::costs::Costs;
-use crate::engine::Yields;
 use crate::fabric::{Fabric, Node};
 use crate::hazard::Hazard;
 use crate::index::{PPE, ProcessorIndex};
@@ -52,6 +51,7 @@ use crate::observers::Observers;
 use crate::processor::SimProcessor;
 use crate::threads::Threads;
 use crate::time::Moment;
+use crate::yields::Yields;
 
 /// The state of a run, which all programs of the run share.
 pub(crate) struct World {

@@ -150,7 +150,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         ppe: &'scope Ppe<'scope, 'env, M>,
     ) -> Option<(SpeId, Option<usize>)> {
         let home = self.contexts[context as usize].as_ref()?.saved.home;
-        let spes = ppe.topology().spes().into_iter();
+        let spes = ppe.topology().spes();
         let holders = spes
             .filter(|spe| home.is_none_or(|home| home == *spe))
             .map(|spe| {

@@ -12,7 +12,7 @@ use cellworks_machine::mfc::{RawCommand, TagMask};
 use cellworks_machine::{CellSpe, LateFault, Mfc};
 use scoped_tls_hkt::scoped_thread_local;
 
-use super::spu::event;
+use super::event;
 
 /// What an import may do to the SPE of its program.
 trait Direct {

@@ -10,6 +10,7 @@ mod code;
 mod contexts;
 mod direct;
 mod engine;
+mod event;
 mod failure;
 mod guest;
 mod imports;

@@ -32,6 +32,7 @@ use super::address::Addresses;
 use super::code::{Code, SLICE, Stack, describe};
 use super::direct;
 use super::engine::Pace;
+use super::event;
 use super::guest::Guest;
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
@@ -327,22 +328,6 @@ impl Channels {
         self.acknowledged &= !events;
         self.used |= events;
     }
-}
-
-/// The bits of the channels 0 to 2 and 11 (CBEA s.9.11, SPU Event Facility).
-pub(super) mod event {
-    pub(in crate::run) const TAG_STATUS: u32 = 0x1;
-    pub(in crate::run) const LIST_STALL: u32 = 0x2;
-    pub(in crate::run) const COMMAND_QUEUE: u32 = 0x8;
-    pub(in crate::run) const IN_MBOX: u32 = 0x10;
-    pub(in crate::run) const DECREMENTER: u32 = 0x20;
-    pub(in crate::run) const OUT_INTR_MBOX: u32 = 0x40;
-    pub(in crate::run) const OUT_MBOX: u32 = 0x80;
-    pub(in crate::run) const SIGNAL_2: u32 = 0x100;
-    pub(in crate::run) const SIGNAL_1: u32 = 0x200;
-    pub(in crate::run) const RESERVATION_LOST: u32 = 0x400;
-    /// The events whose causes a new command uses up.
-    pub(in crate::run) const COMMAND: u32 = TAG_STATUS | COMMAND_QUEUE;
 }
 
 impl Run {

@@ -28,5 +28,3 @@ mod passing;
 mod switching;
 mod waiting;
 mod yielding;
-
-pub(crate) use yielding::Yields;

@@ -8,57 +8,13 @@
 // Rejected: an end after a simulated time, because an SPE with threads yields less often in it than
 // an SPE without, and a program that computes without calls must not be ended after few yields.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::panic::Location;
 
 use cellworks_threads as threads;
 
 use crate::index::ThreadIndex;
 use crate::processor::SimProcessor;
-use crate::time::Moment;
 use crate::world::{Failure, World};
-
-/// The number of yields after which the run looks who yields.
-const LOOK_AFTER: u64 = 1 << 25;
-
-/// The number of yields from one look to the next.
-const LOOK_EVERY: u64 = 1 << 12;
-
-/// The yields since a thread has last made another call.
-#[derive(Default)]
-pub(crate) struct Yields {
-    count: Cell<u64>,
-    /// The time of the first one.
-    since: Cell<Moment>,
-    /// From [`LOOK_AFTER`] on: the threads that yield, with their calls.
-    threads: RefCell<BTreeMap<ThreadIndex, &'static Location<'static>>>,
-}
-
-impl Yields {
-    /// Records that something else than a yield has happened.
-    #[inline(always)]
-    pub fn end(&self) {
-        self.count.set(0);
-    }
-
-    /// Records a yield. Returns whether there have been so many that the run has to look.
-    #[inline]
-    fn add(&self, now: Moment) -> bool {
-        let count = self.count.get();
-        if count == 0 {
-            self.since.set(now);
-        }
-        self.count.set(count + 1);
-        count >= LOOK_AFTER
-    }
-
-    /// Returns the call and the first time of a thread that does nothing but yield.
-    pub fn of(&self, thread: ThreadIndex) -> Option<(&'static Location<'static>, Moment)> {
-        let call = self.threads.borrow().get(&thread).copied()?;
-        (self.count.get() > LOOK_AFTER).then(|| (call, self.since.get()))
-    }
-}
 
 impl World {
     /// Lets each other ready thread of a processor run once. Does nothing in the `ready` closure of
@@ -88,14 +44,7 @@ impl World {
     #[cold]
     #[inline(never)]
     fn look_at_yields(&self, me: ThreadIndex, location: &'static Location<'static>) {
-        let count = self.yields.count.get() - LOOK_AFTER;
-        let mut yielding = self.yields.threads.borrow_mut();
-        if count == 1 {
-            yielding.clear();
-        }
-        yielding.insert(me, location);
-        drop(yielding);
-        if count.is_multiple_of(LOOK_EVERY) && self.do_all_yield(me) {
+        if self.yields.note(me, location) && self.do_all_yield(me) {
             *self.failure.borrow_mut() = Some(Failure::Deadlock(self.waits()));
             self.cancel_all();
             Self::unwind();
@@ -104,12 +53,11 @@ impl World {
 
     /// Returns whether all threads wait or yield, and no event is pending except the ends of yields.
     fn do_all_yield(&self, me: ThreadIndex) -> bool {
-        let yielding = self.yields.threads.borrow();
         let mut ends = 0;
         for processor in &self.processors {
             let running = processor.running.get();
             ends += usize::from(running.is_some_and(|running| running.thread != me));
-            if !(processor.able().iter()).all(|thread| yielding.contains_key(thread)) {
+            if !(processor.able().into_iter()).all(|thread| self.yields.of(thread).is_some()) {
                 return false;
             }
         }
