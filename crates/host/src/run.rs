@@ -141,6 +141,20 @@ impl Run {
         self.cancel();
     }
 
+    /// Cancels the run, because the system gave no stack for a thread of the program that runs on an
+    /// SPE. The error of the run has the payload `panic`.
+    pub(crate) fn end_without_stack(&self, spe: SpeId, panic: Payload) {
+        let program = lock(&self.running[spe.index()]).map_or("a program", |(name, _)| name);
+        self.fail_with(spe, program, panic);
+    }
+
+    fn fail_with(&self, at: SpeId, program: &'static str, panic: Payload) {
+        let outcome = Arc::new(Outcome::default());
+        outcome.end(Some(panic));
+        self.fail(at, program, outcome);
+        self.cancel();
+    }
+
     /// Returns the error of a cancelled run, otherwise `None`. The error of a deadlock has `waits`.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
@@ -248,11 +262,8 @@ impl Run {
 
     /// Records that a worker has ended, with the payload if the worker panicked.
     pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
-        if panic.is_some() {
-            let outcome = Arc::new(Outcome::default());
-            outcome.end(panic);
-            self.fail(first_spe, "the worker that serves it", outcome);
-            self.cancel();
+        if let Some(panic) = panic {
+            self.fail_with(first_spe, "the worker that serves it", panic);
         }
         self.parking.dismiss();
     }

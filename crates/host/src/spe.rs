@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
-    AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    Processor, RemoteWaker, RunId, SignalRegister, Sleeper, Span, Spe, SpeCore, SpeId, StageError,
-    StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
+    AtomicError, AtomicOp, Cancelled, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore,
+    NewThread, Processor, RemoteWaker, RunId, SignalRegister, Sleeper, Span, Spe, SpeCore, SpeId,
+    StageError, StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -229,7 +229,13 @@ impl StartThread for Starter<'_, '_> {
         if let Some(bytes) = stack_bytes {
             named = named.stack_bytes(bytes);
         }
-        drop(named.spawn(body));
+        // If the system has no memory for a stack, the threads of the program may wait for what the new
+        // one would have done. They are cancelled, because the program ends after them.
+        let spawned = catch_unwind(AssertUnwindSafe(|| drop(named.spawn(body))));
+        if let Err(panic) = spawned {
+            self.spe.run().end_without_stack(self.spe.id, panic);
+            resume_unwind(Box::new(Cancelled));
+        }
     }
 }
 

@@ -1,16 +1,18 @@
 //! If a task of a phase overflows its stack, the program ends with a message, which names the task
-//! and the call that gives the task a larger stack.
+//! and the call that gives the task a larger stack. If the system has no memory for another stack, a
+//! pool ends with an error.
 //!
 //! The pools run in child processes. This test has no harness, because threads of a harness would
 //! print to the same standard error.
 
 use std::os::unix::process::ExitStatusExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
 use cellworks_host::Host;
-use cellworks_machine::Machine;
+use cellworks_machine::{Machine, Wait};
 use cellworks_sim::{Description, Sim};
-use cellworks_tasks::{Part, Pool, Scheduler};
+use cellworks_tasks::{Part, Pool, Scheduler, SharedPool};
 
 /// A size larger than the stack of a task.
 const LARGE: usize = 512 << 10;
@@ -70,11 +72,39 @@ fn check(case: &str, more: &str) {
     assert_eq!(rest, expected, "{case}: {error}");
 }
 
+/// A pool whose tasks all wait, so that each needs another thread, until the address space is used
+/// up. The threads that wait outside cannot end the wait, and no other report would come.
+fn exhaust() {
+    const STACK_BYTES: usize = 64 << 20;
+    let host = Host::builder().spes(1).stack_bytes(STACK_BYTES);
+    let pool = SharedPool::start(host.build().unwrap(), |pool| pool.workers(1)).unwrap();
+    pool.install(|_| ());
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = pages.split(' ').next().unwrap().parse().unwrap();
+    let most = (pages * 4_096 + 4 * STACK_BYTES) as libc::rlim_t;
+    let limit = libc::rlimit {
+        rlim_cur: most,
+        rlim_max: most,
+    };
+    // SAFETY: the call only lowers a limit of this process.
+    unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
+    for _ in 0..8 {
+        pool.spawn(|worker| {
+            worker.spe().wait_until(&"what never comes", &mut || false);
+        });
+    }
+    // While this thread waits for its closure, the machine reports no deadlock.
+    let installed = catch_unwind(AssertUnwindSafe(|| pool.install(|_| ())));
+    assert!(installed.is_err(), "the run was cancelled");
+    println!("{}", pool.end().unwrap_err());
+}
+
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("host") => return overflow(&host(), Scheduler::Stealing),
         Some("three-level on host") => return overflow(&host(), Scheduler::ThreeLevel),
         Some("qs22") => return overflow(&qs22(), Scheduler::Stealing),
+        Some("exhaust") => return exhaust(),
         Some("mars on qs22") => return overflow(&qs22(), Scheduler::Mars),
         _ => {}
     }
@@ -82,5 +112,13 @@ fn main() {
     check("three-level on host", ON_HOST);
     check("qs22", ON_SIM);
     check("mars on qs22", ON_SIM);
-    println!("4 passed, 0 failed");
+    let this = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(this).arg("exhaust").output();
+    let output = output.expect("the child can be run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    let expected =
+        " panicked on SPE 0: cannot map a stack of 67108864 bytes for thread 'SPE 0, thread ";
+    assert!(said.contains(expected), "{said}");
+    println!("5 passed, 0 failed");
 }

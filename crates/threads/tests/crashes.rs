@@ -166,7 +166,8 @@ const CASES: &[Case] = &[
             contains(
                 output,
                 "cannot map a stack of 1073741824 bytes for thread 'huge' beside 1 others: Cannot allocate memory (os error 12); \
-                 use smaller stacks or fewer threads (each stack takes two mappings of vm.max_map_count)",
+                 use smaller stacks or fewer threads, or allow this process more memory (ulimit -v) or mappings \
+                 (vm.max_map_count, of which a stack takes two)",
             );
         },
     },

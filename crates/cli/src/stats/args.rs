@@ -63,7 +63,8 @@ Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments
 
 /// Measures what communication costs: threads, mailboxes, signals, DMA and atomic operations.
 ///
-/// Without -f it measures everything.
+/// Without -f it measures everything: on a computer with a few cores in some 20 s, and on a
+/// simulated machine, on one CPU of an Intel Xeon, in 7 s (ps3), 30 s (qs20) or 5 s (scc).
 ///
 /// The flags use the words of the Cell. An SPE is a core with a local store, which is its own small
 /// memory; on this computer an SPE is a CPU. The PPE is the main core, which starts SPEs; on this

@@ -117,7 +117,8 @@ impl Blocks {
             .unwrap_or_else(|error| {
                 panic!(
                     "cannot map a stack of {bytes} bytes for {} beside {} others: {error}; \
-                     use smaller stacks or fewer threads (each stack takes two mappings of vm.max_map_count)",
+                     use smaller stacks or fewer threads, or allow this process more memory (ulimit -v) or mappings \
+                     (vm.max_map_count, of which a stack takes two)",
                     name.map_or("an unnamed thread".to_owned(), |name| format!("thread '{name}'")),
                     stacks,
                 )
