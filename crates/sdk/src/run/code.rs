@@ -49,10 +49,10 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
     let bytes = program.memory_bytes();
     let why = match error.downcast_ref::<Trap>() {
         Some(Trap::MemoryOutOfBounds) => match wrong_address(error) {
-            // The stack is at the start of the memory and grows down, through 0.
+            // The stack of the PPU is at the start of its memory and grows down, through 0. Checks of
+            // that of an SPU use the last address.
             Some(at) if at > 0xff00_0000 => {
-                "its stack is full: it has used the bytes below address 0; keep large arrays outside of functions, or \
-                 end the recursion earlier"
+                "its stack is full: keep large arrays outside of functions, or end the recursion earlier"
                     .to_owned()
             }
             Some(at) => format!("it used the address {at:#x}, and its memory ends at {bytes:#x}"),

@@ -840,8 +840,13 @@ async fn main(
         .linker
         .instantiate_async(&mut store, &code.program.module)
         .await?;
-    let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
-    init.call_async(&mut store, ()).await?;
+    let pointer = instance.get_global(&mut store, "__stack_pointer");
+    let (Some(stack), Some(pointer)) = (code.program.stack(), pointer) else {
+        wasmtime::bail!("it has no stack");
+    };
+    pointer.set(&mut store, Val::I32(stack.top.cast_signed()))?;
+    let init = instance.get_typed_func::<u32, u32>(&mut store, "__cell_init")?;
+    init.call_async(&mut store, stack.bytes).await?;
     let main = instance
         .get_func(&mut store, "__cell_main")
         .ok_or_else(|| wasmtime::format_err!("it has no function `main`"))?;
