@@ -2,5 +2,6 @@
 
 pub mod driver;
 pub mod exec;
+mod format;
 mod run;
 mod toolchain;

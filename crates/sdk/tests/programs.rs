@@ -540,3 +540,40 @@ fn a_run_that_ends_at_its_limit_says_what_each_program_did() {
     assert!(!said.contains(".rs:"), "{said}");
     assert_eq!(output.status.code(), Some(1), "{said}");
 }
+
+#[test]
+fn the_heap_and_the_stack_of_an_spu_share_what_variables_leave() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    bench.sh("ppu-gcc -o run run.c -lspe2");
+    for (room, flags, printed) in [
+        (1, "", "1"),
+        (2, "", "2"),
+        (4, "-Wl,-z,stack-size=65536", "01"),
+        (5, "-Wl,--defsym=__stack=0x30000", "1"),
+        (6, "", "no memory is left"),
+    ] {
+        bench.sh(&format!("spu-gcc -O2 -DROOM={room} {flags} -o spu room.c"));
+        let expected = format!("{printed}\n0, reason 1, 0\n");
+        bench.prints(&["--dir", ".", "./run", "spu"], &expected, 0);
+    }
+    for level in ["-O0", "-O2"] {
+        bench.sh(&format!("spu-gcc {level} -DROOM=3 -o spu room.c"));
+        for said in bench.fails(&["--dir", ".", "./run", "spu"]) {
+            assert!(
+                said.contains("room.c:6 in deep: its stack is full"),
+                "{said}"
+            );
+        }
+    }
+    let too_much = "spu-gcc -DROOM=1 -Wl,-z,stack-size=262144 -o spu room.c";
+    let script = format!("eval \"$('{SDK}' cc --env)\"; {too_much}");
+    let output = bench.command("sh").args(["-c", &script]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(
+        said.contains("beside a stack of 262144; make arrays smaller"),
+        "{said}"
+    );
+}

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::flags::{Asked, Dependencies, GCC_VERSION, Input, Job, Mode, parse};
-use super::tools::{Failed, Side, Tools, because};
+use super::tools::{Failed, Side, Stack, Tools, because};
 
 /// The first line of an executable of the PPU, by which the system finds `cellworks exec`.
 pub(crate) const FIRST_LINE: &[u8] = b"#!/usr/bin/env -S cellworks exec\n";
@@ -178,7 +178,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
     match job.mode {
         Mode::Link => {
             let output = Path::new(job.output.as_deref().unwrap_or("a.out"));
-            link(tools, side, &objects, output, &kept)
+            link(tools, side, job.stack, &objects, output, &kept)
         }
         _ => Ok(()),
     }
@@ -213,12 +213,13 @@ fn add_standard(flags: &mut Vec<String>, language: Option<&str>) {
 fn link(
     tools: &dyn Tools,
     side: Side,
+    stack: Stack,
     objects: &[PathBuf],
     output: &Path,
     kept: &TempDir,
 ) -> Result<(), Failed> {
     let module = kept.path().join("linked.wasm");
-    tools.link(side, objects, &module)?;
+    tools.link(side, stack, objects, &module)?;
     write_executable(side, &module, output)
         .map_err(|error| because(&format!("{}: {error}", output.display())))
 }
@@ -418,7 +419,13 @@ mod tests {
             self.add(&format!("{} preprocess {name}", side.name()), output, flags)
         }
 
-        fn link(&self, side: Side, inputs: &[PathBuf], output: &Path) -> Result<(), Failed> {
+        fn link(
+            &self,
+            side: Side,
+            _: Stack,
+            inputs: &[PathBuf],
+            output: &Path,
+        ) -> Result<(), Failed> {
             let name = |path: &PathBuf| path.file_name().unwrap().display().to_string();
             let names: Vec<String> = inputs.iter().map(name).collect();
             self.add(

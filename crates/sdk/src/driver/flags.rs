@@ -3,7 +3,7 @@
 //! Each flag is one of four: it goes to clang, it is done here, it means nothing for WebAssembly,
 //! or it is unknown. An unknown flag is reported once, in a sentence, and left out.
 
-use super::tools::Side;
+use super::tools::{Side, Stack};
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(crate) struct Job {
     pub flags: Vec<String>,
     /// The folders of `-L`, in their order.
     pub folders: Vec<String>,
+    /// The stack of an SPU program.
+    pub stack: Stack,
     /// The file of dependencies, if a compilation also writes one.
     pub dependencies: Option<Dependencies>,
     /// Sentences for the user.
@@ -87,6 +89,7 @@ pub(crate) fn parse(side: Side, cpp: bool, arguments: &[String]) -> Result<Asked
         dependency: Dependencies::default(),
         only_dependencies: false,
         unknown: Vec::new(),
+        linker: Vec::new(),
     };
     let arguments = expand(arguments, 0)?;
     let mut rest = arguments.iter().map(String::as_str);
@@ -110,6 +113,8 @@ struct Parser {
     /// Whether `-M` or `-MM` asks for dependencies in place of what the preprocessor makes.
     only_dependencies: bool,
     unknown: Vec<String>,
+    /// The flags for the linker.
+    linker: Vec<String>,
 }
 
 /// Flags that go to clang with the value that follows them, together or as another argument.
@@ -134,7 +139,6 @@ const IGNORED_WITH_VALUE: &[&str] = &[
     "-T",
     "-V",
     "-Xassembler",
-    "-Xlinker",
     "-aux-info",
     "-b",
     "-e",
@@ -206,8 +210,6 @@ const IGNORED_BEGINNINGS: &[&str] = &[
     "--sysroot=",
     "-T",
     "-Wa,",
-    // The linker lays out memories of WebAssembly as Cellworks needs them.
-    "-Wl,",
     "-Werror",
     "-mabi=",
     "-maddress-space-conversion",
@@ -365,6 +367,10 @@ impl Parser {
                 let target = value(argument)?;
                 self.dependency.flags.extend([argument.to_owned(), target]);
             }
+            "-Xlinker" => {
+                let flag = value("-Xlinker")?;
+                self.linker.push(flag);
+            }
             "-Xpreprocessor" => {
                 let flag = value("-Xpreprocessor")?;
                 self.job.flags.push(flag);
@@ -400,6 +406,8 @@ impl Parser {
         }
         if let Some(flags) = argument.strip_prefix("-Wp,") {
             self.preprocessor(flags)?;
+        } else if let Some(flags) = argument.strip_prefix("-Wl,") {
+            self.linker.extend(flags.split(',').map(str::to_owned));
         } else if IGNORED_BEGINNINGS
             .iter()
             .any(|beginning| argument.starts_with(beginning))
@@ -530,6 +538,7 @@ impl Parser {
                 "{flag}: this flag is unknown here, and is left out"
             ));
         }
+        self.job.stack = stack(&self.linker);
         match self.own_only {
             _ if self.only_dependencies => {
                 self.job.mode = Mode::Preprocess;
@@ -548,6 +557,26 @@ impl Parser {
             None => {}
         }
         self.job
+    }
+}
+
+/// Returns what flags of the linker say of the stack. The others mean nothing here: the linker lays
+/// out memories of WebAssembly as Cellworks needs them.
+fn stack(flags: &[String]) -> Stack {
+    // A flag and its value are one argument, or two, or have `=` between them.
+    let flags = flags.join(" ");
+    let number = |name: &str| {
+        let (_, rest) = flags.rsplit_once(name)?;
+        let digits = rest.split(' ').next()?;
+        let (digits, radix) = match digits.strip_prefix("0x") {
+            Some(digits) => (digits, 16),
+            None => (digits, 10),
+        };
+        u32::from_str_radix(digits, radix).ok()
+    };
+    Stack {
+        bytes: number("stack-size="),
+        top: number(" __stack=").or_else(|| number("--defsym=__stack=")),
     }
 }
 
@@ -651,6 +680,26 @@ mod tests {
             job.notes,
             ["-Bprefix: this flag is unknown here, and is left out"]
         );
+    }
+
+    #[test]
+    fn the_linker_is_told_of_the_stack_of_an_spu() {
+        for (line, bytes, top) in [
+            ("-Wl,-z,stack-size=32768 a.c", Some(32_768), None),
+            ("-Wl,-N,-zstack-size=0x8000 a.c", Some(32_768), None),
+            (
+                "-Xlinker -z -Xlinker stack-size=32768 a.c",
+                Some(32_768),
+                None,
+            ),
+            ("-Wl,--defsym=__stack=0x3fff0 a.c", None, Some(0x3_fff0)),
+            ("-Wl,--defsym,__stack=262128,-q a.c", None, Some(0x3_fff0)),
+            ("-Wl,--defsym=__my_stack=64,--stack=9 a.c", None, None),
+        ] {
+            let job = job(line);
+            assert_eq!(job.stack, Stack { bytes, top }, "{line}");
+            assert_eq!(job.notes, [""; 0]);
+        }
     }
 
     #[test]

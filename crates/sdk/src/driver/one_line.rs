@@ -155,6 +155,7 @@ fn build_program(tools: &dyn Tools, job: Job, given: Vec<Program>) -> Result<(),
             inputs: sources.collect(),
             output: Some(file.display().to_string()),
             flags: job.flags.clone(),
+            stack: job.stack,
             verbose: job.verbose,
             ..Job::default()
         };

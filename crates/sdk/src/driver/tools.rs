@@ -35,6 +35,15 @@ pub(crate) fn because(message: &str) -> Failed {
     Failed::Because(message.to_owned())
 }
 
+/// What flags of the linker say of the stack of an SPU program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stack {
+    /// The bytes that the heap leaves to it (`-z stack-size=`).
+    pub bytes: Option<u32>,
+    /// The address at which it begins and from which it grows down (`--defsym=__stack=`).
+    pub top: Option<u32>,
+}
+
 /// A toolchain. Each method runs one tool to its end.
 pub(crate) trait Tools {
     /// Compiles a source to an object.
@@ -55,8 +64,14 @@ pub(crate) trait Tools {
         flags: &[String],
     ) -> Result<(), Failed>;
 
-    /// Links objects and archives to an executable module.
-    fn link(&self, side: Side, inputs: &[PathBuf], output: &Path) -> Result<(), Failed>;
+    /// Links objects and archives to an executable module. `stack` is of an SPU program.
+    fn link(
+        &self,
+        side: Side,
+        stack: Stack,
+        inputs: &[PathBuf],
+        output: &Path,
+    ) -> Result<(), Failed>;
 
     /// Returns the name and version of the compiler, such as `clang 22.1.8`.
     fn version(&self) -> String;

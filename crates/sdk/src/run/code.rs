@@ -38,7 +38,7 @@ impl<S> Code<S> {
 pub(super) struct Stack {
     /// The global variable with the lowest address in use.
     pointer: Global,
-    bottom: u32,
+    pub(super) bottom: u32,
     top: u32,
 }
 

@@ -21,6 +21,7 @@ mod program;
 mod shared;
 mod spin;
 mod spu;
+mod stack;
 mod surroundings;
 mod waiting;
 mod wasi;

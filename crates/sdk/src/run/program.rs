@@ -1,5 +1,6 @@
 //! Compiled programs of one side: the code, the initial data, and the lines of C.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,13 +10,13 @@ use wasm_encoder::{RawSection, Section};
 use wasmparser::{DataKind, Encoding, Operator, Parser, Payload};
 use wasmtime::{Engine, Module, WasmBacktrace};
 
+use crate::format::{self, SECTION, STACK_END, STACK_SECTION};
+
 use super::memory::PAGE_BYTES;
+use super::stack::{Checks, Moved, StackRoom};
 
 /// What the file names of our own headers and library begin with: such lines are not the user's.
 const OUR_FILES: &str = "/cellworks/";
-
-/// The name of the section that says which side a module is for.
-const SECTION: &str = "cellworks";
 
 /// The first bytes of a module of WebAssembly.
 const MAGIC: &[u8] = b"\0asm";
@@ -74,6 +75,7 @@ pub(crate) struct Program {
     data: Vec<(usize, Vec<u8>)>,
     /// The size of the memory in bytes.
     memory: usize,
+    stack: Option<StackRoom>,
     lines: Mutex<Lines>,
 }
 
@@ -82,6 +84,8 @@ struct Lines {
     sections: HashMap<String, Vec<u8>>,
     /// Where the code begins in the module that was compiled. Addresses of lines count from there.
     code_at: usize,
+    /// Where the code was in the module of the linker, of which the lines are.
+    moved: Moved,
     context: Option<addr2line::Context<EndianArcSlice<LittleEndian>>>,
     interned: HashMap<Vec<usize>, &'static str>,
 }
@@ -93,10 +97,11 @@ impl Program {
         if !module.starts_with(MAGIC) || module.len() < 8 {
             return Err(ProgramError::NoModule);
         }
-        let wanted = |side: Side| format!("1 {} big-endian", side.name());
+        let wanted = |side: Side| format::sign(side.name());
         let mut bare = module[..8].to_vec();
         let (mut code_at, mut memory, mut found) = (0, 0, String::new());
         let (mut data, mut sections) = (Vec::new(), HashMap::new());
+        let (mut stack, mut checks, mut moved) = (None, Checks::default(), Moved::default());
         for payload in Parser::new(0).parse_all(module) {
             let payload = payload?;
             match &payload {
@@ -107,6 +112,8 @@ impl Program {
                     let bytes = section.data();
                     if section.name() == SECTION {
                         found = String::from_utf8_lossy(bytes).trim().to_owned();
+                    } else if section.name() == STACK_SECTION {
+                        stack = StackRoom::read(bytes);
                     } else if section.name().starts_with(".debug_") {
                         sections.insert(section.name().to_owned(), bytes.to_vec());
                     }
@@ -118,6 +125,8 @@ impl Program {
                             .saturating_mul(PAGE_BYTES);
                     }
                 }
+                Payload::GlobalSection(globals) => checks.globals(globals.clone())?,
+                Payload::ExportSection(exports) => checks.exports(exports.clone(), STACK_END)?,
                 Payload::DataSection(segments) => {
                     for segment in segments.clone() {
                         let segment = segment?;
@@ -152,9 +161,16 @@ impl Program {
             if let (true, Some((id, range))) = (is_kept, payload.as_section()) {
                 // The range of the code is not in the file if the file was cut off there.
                 let cut_off = || ProgramError::Damaged("it was cut off".to_owned());
-                let section = module.get(range).ok_or_else(cut_off)?;
-                RawSection { id, data: section }.append_to(&mut bare);
-                if matches!(payload, Payload::CodeSectionStart { .. }) {
+                let mut section = Cow::Borrowed(module.get(range).ok_or_else(cut_off)?);
+                let is_code = matches!(payload, Payload::CodeSectionStart { .. });
+                if is_code {
+                    let checked;
+                    (checked, moved) = checks.insert(&section)?;
+                    section = Cow::Owned(checked);
+                }
+                let data = &section;
+                RawSection { id, data }.append_to(&mut bare);
+                if is_code {
                     code_at = bare.len() - section.len();
                 }
             }
@@ -186,9 +202,11 @@ impl Program {
             module,
             data,
             memory,
+            stack,
             lines: Mutex::new(Lines {
                 sections,
                 code_at,
+                moved,
                 context: None,
                 interned: HashMap::new(),
             }),
@@ -198,6 +216,11 @@ impl Program {
     /// Returns the size of the program's memory in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory
+    }
+
+    /// Returns what the linker has set of the stack, if it is an SPU program.
+    pub(super) fn stack(&self) -> Option<StackRoom> {
+        self.stack
     }
 
     /// Returns the initial data: where it belongs, and the bytes.
@@ -240,7 +263,8 @@ impl Lines {
             let dwarf = gimli::Dwarf::load(section).ok()?;
             self.context = addr2line::Context::from_dwarf(dwarf).ok();
         }
-        let address = u64::try_from(offset.checked_sub(self.code_at)?).ok()?;
+        let offset = self.moved.old(offset.checked_sub(self.code_at)?);
+        let address = u64::try_from(offset).ok()?;
         let mut frames = self
             .context
             .as_ref()?
@@ -257,7 +281,9 @@ impl Lines {
             if file.starts_with(OUR_FILES) || line == 0 {
                 continue;
             }
-            let column = location.column.map(|column| format!(":{column}"));
+            // The start of a function has no column.
+            let column = location.column.filter(|column| *column > 0);
+            let column = column.map(|column| format!(":{column}"));
             let column = column.unwrap_or_default();
             let function = frame
                 .function
@@ -291,7 +317,7 @@ mod tests {
 
     /// A module in the text format, with the section of a side.
     fn module(side: &str, text: &str) -> Vec<u8> {
-        let custom = format!("(@custom \"cellworks\" \"1 {side} big-endian\")");
+        let custom = format!("(@custom \"cellworks\" \"{}\")", format::sign(side));
         wat::parse_str(format!("(module {custom} {text})")).unwrap()
     }
 

@@ -28,6 +28,8 @@ use cellworks_machine::{
 };
 use wasmtime::{Caller, Instance, Linker, Store, Val, ValType};
 
+use crate::format::STACK_END;
+
 use super::address::Addresses;
 use super::code::{Code, SLICE, Stack, describe};
 use super::direct;
@@ -863,19 +865,32 @@ async fn main(
         .linker
         .instantiate_async(&mut store, &code.program.module)
         .await?;
-    let stack = Stack::of(&instance, &mut store, None)?;
-    let end = call(&mut store, &instance, arguments).await;
-    end.map_err(|error| stack.explain(&mut store, error))
+    let (Some(room), Some(end)) = (
+        code.program.stack(),
+        instance.get_global(&mut store, STACK_END),
+    ) else {
+        wasmtime::bail!("it has no stack");
+    };
+    let mut stack = Stack::of(&instance, &mut store, Some((0, room.top)))?;
+    let ended = call(&mut store, &instance, room.bytes, arguments).await;
+    ended.map_err(|error| {
+        let end_at = end.get(&mut store).i32().unwrap_or(0).cast_unsigned();
+        // The machine's own check reads this word, in the order of WebAssembly.
+        stack.bottom = store.data().memory.u32(end_at).unwrap_or(0).swap_bytes();
+        stack.explain(&mut store, error)
+    })
 }
 
-/// Calls the functions of a program, from its start to its exit.
+/// Calls the functions of a program, from its start to its exit. The heap leaves `stack` bytes to
+/// the stack.
 async fn call(
     mut store: &mut Store<State>,
     instance: &Instance,
+    stack: u32,
     arguments: Arguments,
 ) -> wasmtime::Result<()> {
-    let init = instance.get_typed_func::<(), u32>(&mut store, "__cell_init")?;
-    init.call_async(&mut store, ()).await?;
+    let init = instance.get_typed_func::<u32, u32>(&mut store, "__cell_init")?;
+    init.call_async(&mut store, stack).await?;
     let main = instance
         .get_func(&mut store, "__cell_main")
         .ok_or_else(|| wasmtime::format_err!("it has no function `main`"))?;

@@ -640,7 +640,10 @@ fn sources(root: &Path, own: &Path) -> Result<Vec<PathBuf>, Failed> {
         "libc-bottom-half/sources",
         "libc-top-half/sources",
     ] {
-        sources.extend(all_c_files(&root.join(folder))?);
+        let mut files = all_c_files(&root.join(folder))?;
+        // Each side has its own.
+        files.retain(|file| !file.ends_with("sbrk.c"));
+        sources.extend(files);
     }
     sources.push(root.join("dlmalloc/src/dlmalloc.c"));
     sources.extend(c_files(&own.join("lib/libc"))?);
@@ -652,6 +655,8 @@ fn flags(root: &Path, own: &Path, source: &Path) -> Vec<String> {
     let mut flags: Vec<String> = FREESTANDING.iter().map(|flag| (*flag).to_owned()).collect();
     let musl = root.join(MUSL);
     let folders = if source.starts_with(root.join("dlmalloc")) {
+        // The local store of an SPU is small, so memory is taken in small steps.
+        flags.push("-Dmalloc_getpagesize=((size_t)1024U)".to_owned());
         vec![root.join("dlmalloc/include")]
     } else if source.starts_with(root.join("libc-bottom-half")) {
         vec![

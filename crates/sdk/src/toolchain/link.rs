@@ -7,7 +7,8 @@ use std::process::Command;
 use wasmparser::{ExternalKind, Operator, Parser, Payload};
 
 use crate::driver::adapters;
-use crate::driver::tools::{Failed, Side, because};
+use crate::driver::tools::{Failed, Side, Stack, because};
+use crate::format;
 
 use super::compile::cannot_run;
 use super::shuffles::to_swizzles;
@@ -19,8 +20,12 @@ const PPU_STACK: u32 = 1 << 20;
 /// The local store.
 const SPU_MEMORY: u32 = 256 << 10;
 
-/// The smallest stack of an SPU program.
+/// The smallest stack of an SPU program. The heap leaves it at least so much.
 const SPU_STACK: u32 = 16 << 10;
+
+/// The bytes at the start of the local store that hold nothing. The linker takes them for the
+/// stack, but the machine lets the stack begin at the end of the local store.
+const SPU_FIRST: u32 = 1 << 10;
 
 /// What the machine calls and reads.
 const EXPORTS: &[&str] = &[
@@ -35,42 +40,37 @@ const EXPORTS: &[&str] = &[
 pub(crate) fn link(
     linker: &Path,
     side: Side,
+    stack: Stack,
     inputs: &[PathBuf],
     output: &Path,
 ) -> Result<(), Failed> {
-    let run = |stack| run(linker, side, stack, inputs, output);
-    let linked = match side {
-        Side::Ppu => run(PPU_STACK)?,
-        Side::Spu => {
-            let linked = run(SPU_STACK)?;
-            let free = (SPU_MEMORY + SPU_STACK).saturating_sub(heap_base(&linked)?);
-            // The heap gets the other half.
-            let stack = free / 2 / 16 * 16;
-            if stack <= SPU_STACK {
-                linked
-            } else {
-                run(stack)?
-            }
+    let linked = run(linker, side, inputs, output)?;
+    let bytes = stack.bytes.unwrap_or(SPU_STACK);
+    let top = stack.top.unwrap_or(SPU_MEMORY).min(SPU_MEMORY) & !15;
+    if side == Side::Spu {
+        let variables = heap_base(&linked)?;
+        if top.checked_sub(variables).is_none_or(|room| room < bytes) {
+            return Err(because(&no_stack(variables, bytes, top)));
         }
-    };
+    }
     let mut module = cellworks_big_endian::swap_pointers(&linked)
         .map_err(|error| because(&format!("{}: {error}", output.display())))?;
     to_swizzles(&mut module).map_err(|error| because(&format!("{}: {error}", output.display())))?;
     module.extend(sign(side));
+    if side == Side::Spu {
+        module.extend(section(
+            format::STACK_SECTION,
+            &[bytes, top].map(u32::to_le_bytes).concat(),
+        ));
+    }
     fs::write(output, module).map_err(|error| because(&format!("{}: {error}", output.display())))
 }
 
 /// Runs the linker, and returns the module.
-fn run(
-    linker: &Path,
-    side: Side,
-    stack: u32,
-    inputs: &[PathBuf],
-    output: &Path,
-) -> Result<Vec<u8>, Failed> {
-    let memory = match side {
-        Side::Ppu => PPU_MEMORY,
-        Side::Spu => SPU_MEMORY,
+fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<Vec<u8>, Failed> {
+    let (memory, stack) = match side {
+        Side::Ppu => (PPU_MEMORY, PPU_STACK),
+        Side::Spu => (SPU_MEMORY, SPU_FIRST),
     };
     let mut command = Command::new(linker);
     command.args([
@@ -86,16 +86,18 @@ fn run(
         format!("--max-memory={memory}"),
     ]);
     command.args(EXPORTS.iter().map(|name| format!("--export={name}")));
-    if side == Side::Ppu {
-        command.args(["--export=__cell_thread", "--export=__cw_turn"]);
-    }
+    let exports: &[&str] = match side {
+        Side::Ppu => &["__cell_thread", "__cw_turn"],
+        Side::Spu => &[format::STACK_END],
+    };
+    command.args(exports.iter().map(|name| format!("--export={name}")));
     let ended = command.args(inputs).arg("-o").arg(output).output();
     let ended = ended.map_err(|error| cannot_run(linker, &error))?;
     let said = String::from_utf8_lossy(&ended.stderr);
     let failed = |error| because(&format!("{}: {error}", output.display()));
     let folder = output.parent().unwrap_or(Path::new(""));
     if let Some(adapted) = adapters::adapted(&said, inputs, folder).map_err(failed)? {
-        return run(linker, side, stack, &adapted, output);
+        return run(linker, side, &adapted, output);
     }
     let sentences = sentences(side, &said);
     if !sentences.is_empty() {
@@ -153,15 +155,25 @@ fn undefined(side: Side, place: &str, symbol: &str) -> String {
 fn too_large(side: Side, text: &str) -> String {
     let numbers = text.split(|c: char| !c.is_ascii_digit());
     let needed: Option<u32> = numbers.filter_map(|number| number.parse().ok()).next();
-    let (side, memory, stack) = match side {
-        Side::Ppu => ("PPU", PPU_MEMORY, PPU_STACK),
-        Side::Spu => ("SPU", SPU_MEMORY, SPU_STACK),
-    };
-    let variables = needed.unwrap_or(memory).saturating_sub(stack);
+    let needed = needed.unwrap_or(u32::MAX);
+    match side {
+        Side::Ppu => format!(
+            "error: the variables of the PPU program take {} bytes, and there are {}; make arrays smaller, or take \
+             their memory with malloc",
+            needed.saturating_sub(PPU_STACK),
+            PPU_MEMORY - PPU_STACK
+        ),
+        Side::Spu => format!("error: {}", no_stack(needed, SPU_STACK, SPU_MEMORY)),
+    }
+}
+
+/// Says that the variables of an SPU program, which end at `variables`, leave no room for a stack
+/// of `bytes` bytes below `top`.
+fn no_stack(variables: u32, bytes: u32, top: u32) -> String {
+    let (taken, room) = (variables - SPU_FIRST, top.saturating_sub(SPU_FIRST + bytes));
     format!(
-        "error: the variables of the {side} program take {variables} bytes, and there are {} beside a stack of \
-         {stack}; make arrays smaller, or take their memory with malloc",
-        memory - stack
+        "the variables of the SPU program take {taken} bytes, and there are {room} beside a stack of {bytes}; make \
+         arrays smaller, or take their memory with malloc"
     )
 }
 
@@ -171,9 +183,19 @@ fn sign(side: Side) -> Vec<u8> {
         Side::Ppu => "ppu",
         Side::Spu => "spu",
     };
-    let text = format!("\x09cellworks1 {name} big-endian");
-    let mut section = vec![0, u8::try_from(text.len()).unwrap_or(u8::MAX)];
-    section.extend(text.bytes());
+    section(format::SECTION, format::sign(name).as_bytes())
+}
+
+/// Returns a custom section. Its name and its contents have fewer than 127 bytes together.
+fn section(name: &str, contents: &[u8]) -> Vec<u8> {
+    let length = |bytes: usize| u8::try_from(bytes).unwrap_or(u8::MAX);
+    let mut section = vec![
+        0,
+        length(1 + name.len() + contents.len()),
+        length(name.len()),
+    ];
+    section.extend(name.bytes());
+    section.extend(contents);
     section
 }
 
@@ -233,7 +255,7 @@ mod tests {
             ),
             (
                 "wasm-ld: error: initial memory too small, 300000 bytes needed",
-                "error: the variables of the SPU program take 283616 bytes, and there are 245760 beside a stack of \
+                "error: the variables of the SPU program take 298976 bytes, and there are 244736 beside a stack of \
                  16384; make arrays smaller, or take their memory with malloc",
             ),
             (
@@ -247,6 +269,6 @@ mod tests {
 
     #[test]
     fn a_module_says_its_side_and_order_of_bytes() {
-        assert_eq!(sign(Side::Spu), b"\0\x1a\x09cellworks1 spu big-endian");
+        assert_eq!(sign(Side::Spu), b"\0\x1a\x09cellworks2 spu big-endian");
     }
 }

@@ -18,7 +18,7 @@ mod shuffles;
 use std::path::{Path, PathBuf};
 
 use crate::driver::cache as cache_folder;
-use crate::driver::tools::{Failed, Side, Tools};
+use crate::driver::tools::{Failed, Side, Stack, Tools};
 
 use compile::{FrontEnd, cannot_run};
 use library::Library;
@@ -84,11 +84,17 @@ impl Tools for Toolchain {
         }
     }
 
-    fn link(&self, side: Side, inputs: &[PathBuf], output: &Path) -> Result<(), Failed> {
+    fn link(
+        &self,
+        side: Side,
+        stack: Stack,
+        inputs: &[PathBuf],
+        output: &Path,
+    ) -> Result<(), Failed> {
         let ready = Ready::new()?;
         let mut all = inputs.to_vec();
         all.extend(ready.library.archives(side, &ready.programs, &ready.own)?);
-        link::link(&ready.programs.linker, side, &all, output)
+        link::link(&ready.programs.linker, side, stack, &all, output)
     }
 
     fn version(&self) -> String {

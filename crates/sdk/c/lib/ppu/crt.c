@@ -1,5 +1,7 @@
 /* The start and the end of a program of the PPU. The machine calls these, and `main` between
    them. */
+#include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 extern void __wasm_call_ctors(void);
@@ -9,6 +11,15 @@ extern int args_get(char **argv, char *bytes) __asm__("wasi_snapshot_preview1.ar
 extern int environ_sizes_get(unsigned *count, unsigned *bytes)
     __asm__("wasi_snapshot_preview1.environ_sizes_get");
 extern int environ_get(char **envp, char *bytes) __asm__("wasi_snapshot_preview1.environ_get");
+
+/* All memory behind the variables is of the heap from the start. */
+extern char __heap_end;
+void *sbrk(intptr_t bytes) {
+    if (bytes == 0)
+        return &__heap_end;
+    errno = ENOMEM;
+    return (void *)-1;
+}
 
 /* The arguments of main, as many of them as it takes. */
 static struct {

@@ -3,6 +3,8 @@
  *
  * A context may be run again without a new load: its globals then keep their values. The C
  * library's own exit works once, so these functions take its place. */
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,8 +18,43 @@ struct at_end {
 };
 static struct at_end *at_end;
 
-unsigned __cell_init(void) {
+/* The stack grows down from the end of the local store, and the heap up from the variables. The
+ * heap ends `stack` bytes in front of the start of the stack, or where the stack is. */
+extern char __heap_base;
+static char *heap_end = &__heap_base;
+static char *heap_limit;
+
+/* The machine checks that the stack stays above this. It is little-endian. */
+unsigned __cell_stack_end;
+
+/* What a function may use below its stack, without taking it. */
+#define RED_ZONE 128
+
+/* What calls need right after the heap has grown. */
+#define LEFT_TO_CALLS 4096
+
+static void set_heap_end(char *end) {
+    heap_end = end;
+    __cell_stack_end = __builtin_bswap32((uintptr_t)end + RED_ZONE);
+}
+
+void *sbrk(intptr_t bytes) {
+    char here, *limit = &here - LEFT_TO_CALLS, *old = heap_end;
+    if (limit > heap_limit)
+        limit = heap_limit;
+    if (bytes > limit - old || bytes < &__heap_base - old) {
+        errno = ENOMEM;
+        return (void *)-1;
+    }
+    set_heap_end(old + bytes);
+    return old;
+}
+
+unsigned __cell_init(unsigned stack) {
     static int has_run;
+    char here;
+    heap_limit = &here - stack;
+    set_heap_end(heap_end);
     /* Constructors make what the library and C++ keep for all runs. */
     if (!has_run)
         __wasm_call_ctors();
