@@ -2,7 +2,7 @@
 
 use wasmtime::{AsContextMut, Global, Instance, Linker, Store, Trap, Val, WasmBacktrace};
 
-use super::engine::Pace;
+use super::engine::{FUEL_OF_INSTRUCTION, Pace};
 use super::link::{FUEL, Fault, FaultAt};
 use super::program::Program;
 
@@ -23,7 +23,7 @@ impl<S> Code<S> {
         match self.pace {
             Pace::Instructions => {
                 store.set_fuel(FUEL)?;
-                store.fuel_async_yield_interval(Some(SLICE))?;
+                store.fuel_async_yield_interval(Some(SLICE * FUEL_OF_INSTRUCTION))?;
             }
             Pace::Clock => {
                 store.set_epoch_deadline(1);

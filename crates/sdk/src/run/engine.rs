@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use wasmtime::{Cache, Config, Engine, OperatorCost, WasmBacktraceDetails};
 
 use super::memory::{GUARD, Memories};
@@ -44,10 +45,18 @@ pub(crate) fn engine(pace: Pace) -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// The cost of each instruction of WebAssembly in instructions of an SPU. What a compiler keeps in
-/// registers or folds into other instructions costs nothing.
+/// The fuel that one instruction of an SPU takes. Of a copy, an instruction is for several bytes.
+pub(super) const FUEL_OF_INSTRUCTION: u64 = 8;
+
+/// The fuel of each instruction of WebAssembly, which stands for the instructions of an SPU.
 fn costs() -> OperatorCost {
-    OperatorCost {
+    /// An SPU has no instruction that divides or takes a root: a compiler writes an estimate and
+    /// steps of Newton's method, and for integers a loop over bits.
+    const FLOATS: u8 = 10 * FUEL_OF_INSTRUCTION as u8;
+    const INTEGERS: u8 = u8::MAX;
+    let mut costs = OperatorCost {
+        // What a compiler keeps in registers or folds into other instructions costs nothing, and so
+        // does what turns round the bytes of a vector.
         LocalGet: 0,
         LocalSet: 0,
         LocalTee: 0,
@@ -56,6 +65,41 @@ fn costs() -> OperatorCost {
         F32Const: 0,
         F64Const: 0,
         V128Const: 0,
-        ..OperatorCost::new()
+        I8x16Shuffle: 0,
+        F32Div: FLOATS,
+        F32x4Div: FLOATS,
+        F32Sqrt: FLOATS,
+        F32x4Sqrt: FLOATS,
+        F64Div: INTEGERS,
+        F64x2Div: INTEGERS,
+        F64Sqrt: INTEGERS,
+        F64x2Sqrt: INTEGERS,
+        I32DivS: INTEGERS,
+        I32DivU: INTEGERS,
+        I32RemS: INTEGERS,
+        I32RemU: INTEGERS,
+        I64DivS: INTEGERS,
+        I64DivU: INTEGERS,
+        I64RemS: INTEGERS,
+        I64RemU: INTEGERS,
+        ..in_fuel(OperatorCost::new())
+    };
+    // A load and a store for 16 bytes.
+    costs.variable.memory_copy_per_byte = 1;
+    costs.variable.memory_fill_per_byte = 1;
+    costs
+}
+
+/// Returns costs that are given in instructions in fuel.
+fn in_fuel(costs: OperatorCost) -> OperatorCost {
+    fn multiply(value: &mut Value) {
+        match value {
+            Value::Object(costs) => costs.values_mut().for_each(multiply),
+            cost => *cost = (cost.as_u64().unwrap_or(0) * FUEL_OF_INSTRUCTION).into(),
+        }
     }
+    // They have a name for each of hundreds of instructions, and no other way to go through them.
+    let mut named = serde_json::to_value(costs).expect("costs are numbers with names");
+    multiply(&mut named);
+    serde_json::from_value(named).expect("each cost has a byte of room")
 }

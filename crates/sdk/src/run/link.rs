@@ -16,6 +16,8 @@ use std::task::Poll;
 
 use wasmtime::{Caller, WasmBacktrace};
 
+use super::engine::FUEL_OF_INSTRUCTION;
+
 /// The answer to a question.
 pub(crate) enum Answer {
     /// The result of the import.
@@ -112,7 +114,9 @@ pub(crate) async fn ask<S: Linked>(
 ) -> wasmtime::Result<u64> {
     let link = caller.data().link().clone();
     // The engine for this computer counts no instructions.
-    let instructions = caller.get_fuel().map_or(0, |left| FUEL - left);
+    let instructions = caller
+        .get_fuel()
+        .map_or(0, |left| (FUEL - left) / FUEL_OF_INSTRUCTION);
     {
         let mut shared = link.lock();
         shared.question = Some(question);

@@ -24,7 +24,7 @@ use cellworks_machine::mfc::{
     EffectiveAddress, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{
-    CellSpe, Cycles, LateFault, Mfc, SignalRegister, Span, Time, TryIssueError,
+    CellSpe, Cycles, LateFault, Mfc, SignalRegister, Span, Time, TryIssueError, Wait,
 };
 use wasmtime::{Caller, Instance, Linker, Store, Val, ValType};
 
@@ -482,10 +482,12 @@ impl Run {
     }
 
     /// Calls `attempt` until it returns something, and waits meanwhile, at the place in the source.
-    /// A command that becomes illegal ends the wait.
+    /// A command that becomes illegal ends the wait. Counters say what the program waits for by
+    /// `waits`: the MFC, or the SPE for anything else.
     fn wait_for<S: CellSpe, R>(
         &mut self,
         spe: &S,
+        waits: &dyn Wait,
         why: &dyn fmt::Display,
         mut attempt: impl FnMut(&mut Self, &S) -> Option<R>,
     ) -> Result<R, Answer> {
@@ -494,7 +496,7 @@ impl Run {
         }
         let _at = spe.at(self.place());
         let mut found = None;
-        spe.wait_until(why, &mut || {
+        waits.wait_until(why, &mut || {
             if !self.take_late_fault(spe) {
                 found = attempt(self, spe);
             }
@@ -502,6 +504,25 @@ impl Run {
         });
         // Without a result, a command is illegal or the run is cancelled: the answer does not matter.
         found.ok_or(Answer::Value(0))
+    }
+
+    /// Waits for a word of a mailbox or a signal, by `wait` if no command can become illegal
+    /// meanwhile: the machine then counts what the program waits for.
+    fn wait_for_word<S: CellSpe, R>(
+        &mut self,
+        spe: &S,
+        why: &dyn fmt::Display,
+        attempt: impl Fn(&S) -> Option<R>,
+        wait: impl FnOnce(&S) -> R,
+    ) -> Result<R, Answer> {
+        if let Some(found) = attempt(spe) {
+            return Ok(found);
+        }
+        if spe.mfc().incomplete_tags().is_empty() {
+            let _at = spe.at(self.place());
+            return Ok(wait(spe));
+        }
+        self.wait_for(spe, spe, why, |_, spe| attempt(spe))
     }
 
     fn carry_out<S: CellSpe>(&mut self, spe: &S, question: Question) -> Answer {
@@ -528,11 +549,13 @@ impl Run {
                     0 => Ok(complete(spe)),
                     1 => self.wait_for(
                         spe,
+                        spe.mfc(),
                         &format_args!("DMA of any tag group in {tags}"),
                         |_, spe| Some(complete(spe)).filter(|done| !done.is_empty() || mask == 0),
                     ),
                     2 => self.wait_for(
                         spe,
+                        spe.mfc(),
                         &format_args!("DMA of all tag groups in {tags}"),
                         |_, spe| Some(complete(spe)).filter(|done| *done == tags),
                     ),
@@ -621,12 +644,13 @@ impl Run {
             _ => {
                 let _at = spe.at(self.place());
                 let why = "a free entry in its MFC command queue";
-                let issued =
-                    self.wait_for(spe, &why, |_, spe| match spe.mfc().try_issue(command) {
+                let issued = self.wait_for(spe, spe.mfc(), &why, |_, spe| {
+                    match spe.mfc().try_issue(command) {
                         Ok(()) => Some(Ok(None)),
                         Err(TryIssueError::Fault(fault)) => Some(Err(fault)),
                         Err(TryIssueError::Full) => None,
-                    });
+                    }
+                });
                 match issued {
                     Ok(result) => result,
                     Err(answer) => return answer,
@@ -668,9 +692,12 @@ impl Run {
             },
             3 | 4 => {
                 let register = register_of(channel);
-                self.wait_for(spe, &format_args!("a signal in its {register}"), |_, spe| {
-                    spe.try_read_signal(register)
-                })?
+                self.wait_for_word(
+                    spe,
+                    &format_args!("a signal in its {register}"),
+                    |spe| spe.try_read_signal(register),
+                    |spe| spe.read_signal(register),
+                )?
             }
             8 => spe.decrementer(),
             11 => self.channels.event_mask,
@@ -681,7 +708,7 @@ impl Run {
                 if stalled != 0 {
                     stalled
                 } else {
-                    self.wait_for(spe, &"a list to stop at stall-and-notify", |_, spe| {
+                    self.wait_for(spe, spe.mfc(), &"a list to stop at stall-and-notify", |_, spe| {
                         let stalled = spe.mfc().take_stall_notifications().bits();
                         (stalled != 0).then_some(stalled)
                     })?
@@ -692,9 +719,12 @@ impl Run {
                            one was read, so the SPU would wait forever";
                 Answer::Fault(why.to_owned())
             })?,
-            29 => self.wait_for(spe, &"a word in its inbound mailbox", |_, spe| {
-                spe.try_read_in_mbox()
-            })?,
+            29 => self.wait_for_word(
+                spe,
+                &"a word in its inbound mailbox",
+                S::try_read_in_mbox,
+                S::read_in_mbox,
+            )?,
             _ => return Err(Answer::Fault(no_channel(channel, "read"))),
         })
     }
@@ -732,8 +762,12 @@ impl Run {
             28 | 30 => {
                 let kind = kind.expect("these are the two mailboxes");
                 let why = format_args!("the PPE to empty its {}", kind.name());
-                let written =
-                    self.wait_for(spe, &why, |_, spe| spe.try_write_out_mbox(kind, word).ok());
+                let written = self.wait_for_word(
+                    spe,
+                    &why,
+                    |spe| spe.try_write_out_mbox(kind, word).ok(),
+                    |spe| spe.write_out_mbox(kind, word),
+                );
                 if let Err(answer) = written {
                     return answer;
                 }
