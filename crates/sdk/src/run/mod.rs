@@ -13,6 +13,7 @@ mod engine;
 mod failure;
 mod guest;
 mod imports;
+mod jump;
 mod link;
 mod memory;
 mod ppu;
@@ -174,6 +175,7 @@ impl Ready {
         let wrong = |error: wasmtime::Error| Failure::Memory(format!("{error:#}"));
         let (mut ppu, mut spu) = (Linker::new(&engine), Linker::new(&engine));
         imports::add_to(&mut ppu).map_err(wrong)?;
+        jump::add_to(&mut ppu, &program.module).map_err(wrong)?;
         spu::add_to(&mut spu).map_err(wrong)?;
         let Given {
             arguments,
