@@ -96,8 +96,8 @@ impl fmt::Debug for RewriteError {
 ///   structure among them keeps the order of WebAssembly;
 /// - atomic operations are read, compute, write: they are right while the threads of the program
 ///   take turns, and not if another processor writes the same word at the same time;
-/// - a variable of which each thread has its own is found by `__cell_thread_local(first value, size,
-///   alignment)`;
+/// - a variable of which each thread has its own is found by `__cell_thread_local(first value,
+///   size, alignment)`;
 /// - `main` is `__cell_main`, and functions with names like `spu.rdch` are imports.
 ///
 /// # Errors

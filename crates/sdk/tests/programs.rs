@@ -182,13 +182,32 @@ fn the_ppu_and_other_spes_reach_a_running_spe() {
 }
 
 #[test]
-fn events_of_an_spu_whose_causes_come_again_are_not_lost() {
+fn events_and_waits_whose_causes_come_again_are_not_lost() {
     runs("again", &[], 0);
 }
 
 #[test]
 fn both_sides_change_one_word_atomically() {
     runs("count", &[], 0);
+}
+
+#[test]
+fn both_sides_jump_out_of_functions() {
+    runs("jumps", &[], 0);
+}
+
+#[test]
+fn libspe2_refuses_with_its_error_numbers() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh("ppu-gcc -O2 -o refused refused.c -lspe2");
+    for machine in MACHINES {
+        let output = bench.exec(&["--machine", machine, "--dir", ".", "./refused"]);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(printed, "SPEs of all nodes: 1\n", "{machine}");
+        assert_eq!(output.status.code(), Some(0), "{machine}");
+    }
 }
 
 #[test]
@@ -336,6 +355,110 @@ fn a_stack_that_is_full_is_named() {
     bench.sh("ppu-gcc -o run run.c -lspe2; spu-gcc -DWRONG=7 -o spu spu.c");
     for said in bench.fails(&["--dir", ".", "./run", "spu"]) {
         assert!(said.contains("in deep: its stack is full"), "{said}");
+    }
+}
+
+#[test]
+fn a_stack_of_the_ppu_that_is_full_is_named() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    bench.sh("ppu-gcc -O1 -o stack stack.c -lpthread");
+    for (way, function) in [(1, "filled"), (2, "huge"), (3, "copied"), (4, "deep")] {
+        for arguments in [
+            &["./stack", &way.to_string()][..],
+            &["./stack", &way.to_string(), "thread"],
+        ] {
+            for said in bench.fails(arguments) {
+                let named = format!("in {function}: its stack is full");
+                assert!(said.contains(&named), "{arguments:?}: {said}");
+            }
+        }
+    }
+    for said in bench.fails(&["./stack", "5", "thread"]) {
+        assert!(said.contains("thread 1 of the PPU program"), "{said}");
+        assert!(said.contains("its stack is full"), "{said}");
+    }
+    for (way, part) in [
+        ("6", "it used the address 0xffffffff"),
+        ("7", "it used an address"),
+    ] {
+        for said in bench.fails(&["./stack", way]) {
+            assert!(said.contains(part), "{said}");
+            assert!(said.contains("stack.c:"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn the_report_at_a_limit_names_lines_of_c() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    bench.sh(&format!("'{SDK}' cc -O2 -o limit limit.c limit-spu.c"));
+    let output = bench.exec(&["--machine", "ps3", "--limit", "10ms", "./limit"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in [
+        "SPE 0 waits for a word in its inbound mailbox at ",
+        "/limit-spu.c:7:16 in __cell_main",
+        "SPE 1 computes",
+        "thread 0 waits for thread 1 to end at ",
+        "/limit.c:21:5 in main",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!said.contains(".rs"), "{said}");
+}
+
+#[test]
+fn a_bundle_with_wrong_addresses_ends_in_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wrong");
+    for at in [
+        1,
+        0x8000,
+        0x1_0000,
+        0x4_0000,
+        0x7fff_0000,
+        0xffff_0000_u32,
+        u32::MAX,
+    ] {
+        let module = format!(
+            r#"(module (@custom "cellworks" "1 ppu big-endian")
+                (import "ppu" "context_create" (func $create (param i32) (result i32)))
+                (import "ppu" "context_destroy" (func $destroy (param i32) (result i32)))
+                (import "ppu" "show_problem_state" (func $registers (param i32 i32) (result i32)))
+                (import "ppu" "show_local_store" (func $memory (param i32 i32) (result i32)))
+                (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+                (memory 4 4)
+                (global (export "__stack_pointer") (mut i32) (i32.const 65536))
+                (func (export "__cell_init") (result i32) (i32.const 0))
+                (func (export "__cell_exit") (param i32) (call $exit (local.get 0)))
+                (func (export "__cell_main") (result i32) (local $shown i32)
+                    (drop (call $create (i32.const 0)))
+                    (local.set $shown (i32.or
+                        (call $registers (i32.const 0) (i32.const {at}))
+                        (call $memory (i32.const 0) (i32.const {at}))))
+                    (drop (call $destroy (i32.const 0)))
+                    (i32.add (i32.const 7) (i32.ne (local.get $shown) (i32.const 0)))))"#,
+            at = at as i32
+        );
+        fs::write(&file, wat::parse_str(module).unwrap()).unwrap();
+        for machine in MACHINES {
+            let mut command = Command::new(SDK);
+            let output = command
+                .args(["exec", "--machine", machine])
+                .arg(&file)
+                .output();
+            let output = output.unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(
+                (output.status.code(), &*said),
+                (Some(7), ""),
+                "{at:#x} on {machine}"
+            );
+        }
     }
 }
 

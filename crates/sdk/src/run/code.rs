@@ -81,9 +81,9 @@ impl Stack {
         mut store: impl AsContextMut,
         error: wasmtime::Error,
     ) -> wasmtime::Error {
-        let Some(Trap::MemoryOutOfBounds) = error.downcast_ref::<Trap>() else {
+        if error.downcast_ref::<Trap>().is_none() {
             return error;
-        };
+        }
         let at = self.pointer.get(&mut store).i32().unwrap_or(0) as u32;
         // It grows down, through 0.
         match (self.bottom..=self.top).contains(&at) {

@@ -25,6 +25,7 @@ mod errno {
     pub(super) const INVAL: i32 = -28;
     pub(super) const NOEXEC: i32 = -45;
     pub(super) const NOMEM: i32 = -48;
+    pub(super) const NOTSUP: i32 = -58;
     pub(super) const SRCH: i32 = -71;
 }
 
@@ -425,11 +426,28 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 }
                 done(index as i32)
             }
-            Question::CpuInfo { what } => match what {
-                1 => done(ppe.topology().cells().len() as i32),
-                2 | 3 => done(ppe.topology().spes().len() as i32),
-                _ => done(errno::INVAL),
-            },
+            Question::CpuInfo { what, node } => {
+                let topology = ppe.topology();
+                let of = |node: usize| {
+                    let cell = topology.cells().nth(node)?;
+                    Some(topology.spes_of(cell).count())
+                };
+                let number = match (what, node) {
+                    (1, -1) => Some(topology.cells().len()),
+                    (2 | 3, -1) => Some(topology.spes().len()),
+                    (2 | 3, 0..) => of(node as usize),
+                    _ => None,
+                };
+                done(number.map_or(errno::INVAL, |number| number as i32))
+            }
+            Question::ProgramCheck { image, bytes } => {
+                Ok(guest.bytes(image, bytes as usize).map(|image| {
+                    Some(
+                        self.code(image, "spe_image_open")
+                            .map_or(errno::INVAL, |_| 0),
+                    )
+                }))
+            }
             Question::ContextDestroy { context }
             | Question::ProgramLoad { context, .. }
             | Question::ContextRun { context, .. }
@@ -449,6 +467,25 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 self.of_context(context, question, ppe, memory, guest)
             }
             other => unreachable!("{other:?} is about no context"),
+        }
+    }
+
+    /// Returns the program in `image`, or says that `function` failed.
+    fn code(&mut self, image: Vec<u8>, function: &str) -> Option<Arc<Code<spu::State>>> {
+        if let Some(code) = self.programs.get(&image) {
+            return Some(Arc::clone(code));
+        }
+        match self.surroundings.spu_code(&image) {
+            Ok(code) => {
+                let code = Arc::new(code);
+                self.programs.insert(image, Arc::clone(&code));
+                Some(code)
+            }
+            Err(error) => {
+                self.surroundings
+                    .say(&format!("{function} failed: {error}"));
+                None
+            }
         }
     }
 
@@ -495,19 +532,8 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     Ok(image) => image,
                     Err(outside) => return Ok(Err(outside)),
                 };
-                let code = match self.programs.get(&image) {
-                    Some(code) => Arc::clone(code),
-                    None => match surroundings.spu_code(&image) {
-                        Ok(code) => {
-                            let code = Arc::new(code);
-                            self.programs.insert(image, Arc::clone(&code));
-                            code
-                        }
-                        Err(error) => {
-                            surroundings.say(&format!("spe_program_load failed: {error}"));
-                            return done(errno::NOEXEC);
-                        }
-                    },
+                let Some(code) = self.code(image, "spe_program_load") else {
+                    return done(errno::NOEXEC);
                 };
                 let context = self.contexts[index as usize].as_mut().expect("it is there");
                 let (wanted, there) = (code.program.memory_bytes(), self.guests[0].0.bytes());
@@ -606,10 +632,10 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             Question::StopInfoRead { stop, .. } => {
                 // Without events nothing is ever noted.
                 if context.flags & flag::EVENTS == 0 {
-                    return done(errno::INVAL);
+                    return done(errno::NOTSUP);
                 }
                 let Some((reason, code)) = context.info.take() else {
-                    return Ok(Ok(None));
+                    return done(errno::AGAIN);
                 };
                 Ok(guest
                     .set_u32(stop, reason)
@@ -791,11 +817,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         count: u32,
         behavior: u32,
     ) -> Result_ {
-        // All words at once, or what there is room for, or wait.
+        // What there is room for: `libspe2.c` asks again for the rest. The machine wakes a program
+        // that waits for room in a full mailbox, and not one that waits for more room.
         let room = Self::status(context, ppe).inbound_room as u32;
         let now = match behavior {
-            1 if room < count.min(INBOUND_WORDS as u32) => return Ok(None),
-            2 if room == 0 => return Ok(None),
+            1 | 2 if room == 0 => return Ok(None),
             1..=3 => count.min(room),
             _ => return Ok(Some(errno::INVAL)),
         };

@@ -92,7 +92,9 @@ questions! {
     wait_events = WaitEvents { units: u32, count: u32, timeout_ms: i32 } -> i32;
     show_local_store = ShowLocalStore { context: u32, at: u32 } -> i32;
     show_problem_state = ShowProblemState { context: u32, at: u32 } -> i32;
-    cpu_info = CpuInfo { what: u32 } -> i32;
+    cpu_info = CpuInfo { what: u32, node: i32 } -> i32;
+    /// Looks whether the module of `bytes` bytes at `image` is a program of an SPU.
+    program_check = ProgramCheck { image: u32, bytes: u32 } -> i32;
     timebase = Timebase { } -> u64;
     timebase_hertz = TimebaseHertz { } -> u64;
     /// Reads a number of 4 or 8 bytes, for which the thread then has a reservation.

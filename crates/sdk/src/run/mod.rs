@@ -14,6 +14,7 @@ mod event;
 mod failure;
 mod guest;
 mod imports;
+mod jump;
 mod link;
 mod memory;
 mod ppu;
@@ -175,6 +176,7 @@ impl Ready {
         let wrong = |error: wasmtime::Error| Failure::Memory(format!("{error:#}"));
         let (mut ppu, mut spu) = (Linker::new(&engine), Linker::new(&engine));
         imports::add_to(&mut ppu).map_err(wrong)?;
+        jump::add_to(&mut ppu, &program.module).map_err(wrong)?;
         spu::add_to(&mut spu).map_err(wrong)?;
         let Given {
             arguments,

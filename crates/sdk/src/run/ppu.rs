@@ -589,7 +589,7 @@ impl<'p> Ppu<'p> {
         new: u64,
     ) -> Served {
         if bytes == 8 {
-            // The machine changes words. Threads of the PPU take turns, so this is right among them.
+            // The machine changes words. Threads of the PPU take turns, so it is right among them.
             let is_old = self.guest.u64(at) == Ok(old);
             if is_old && let Err(outside) = self.guest.set_u64(at, new) {
                 return outside.into();

@@ -5,6 +5,7 @@ use wasmtime::{Engine, Linker};
 
 use super::code::Code;
 use super::engine::Pace;
+use super::jump;
 use super::program::{Program, ProgramError, Side};
 use super::shared::Shared;
 use super::spu;
@@ -21,9 +22,13 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     pub(super) fn spu_code(&self, image: &[u8]) -> Result<Code<spu::State>, ProgramError> {
+        let program = Program::new(&self.engine, image, Side::Spu)?;
+        let mut linker = self.spu.clone();
+        jump::add_to(&mut linker, &program.module)
+            .map_err(|error| ProgramError::Damaged(format!("{error:#}")))?;
         Ok(Code {
-            program: Program::new(&self.engine, image, Side::Spu)?,
-            linker: self.spu.clone(),
+            program,
+            linker,
             pace: self.pace,
         })
     }

@@ -21,6 +21,7 @@ struct Errno(u16);
 
 const BADF: Errno = Errno(8);
 const FAULT: Errno = Errno(21);
+const MFILE: Errno = Errno(33);
 const INVAL: Errno = Errno(28);
 const IO: Errno = Errno(29);
 const NOSYS: Errno = Errno(52);
@@ -57,6 +58,10 @@ impl From<io::Error> for Errno {
 }
 
 type Done = Result<(), Errno>;
+
+/// The files that a program may have open. Linux on a Cell allowed 1,024; this computer may allow
+/// this process no more than that, and it needs some itself.
+const FILES: usize = 512;
 
 /// An open file of a program.
 enum Open {
@@ -140,14 +145,17 @@ impl Wasi {
         }
     }
 
-    fn add(&mut self, open: Open) -> u32 {
+    fn add(&mut self, open: Open) -> Result<u32, Errno> {
         let free = self.files.iter().position(Option::is_none);
-        let fd = free.unwrap_or_else(|| {
+        let fd = free.unwrap_or(self.files.len());
+        if fd >= FILES {
+            return Err(MFILE);
+        }
+        if fd == self.files.len() {
             self.files.push(None);
-            self.files.len() - 1
-        });
+        }
         self.files[fd] = Some(open);
-        fd as u32
+        Ok(fd as u32)
     }
 
     fn lists(memory: &Guest, texts: &[Vec<u8>], pointers: u32, mut bytes: u32) -> Done {
@@ -363,7 +371,7 @@ impl Wasi {
             }
             Open::File(folder.open_with(&path, &options)?)
         };
-        let fd = self.add(open);
+        let fd = self.add(open)?;
         Ok(memory.set_u32(opened, fd)?)
     }
 

@@ -192,6 +192,9 @@ impl<'a> FrontEnd<'a> {
             // WebAssembly, and the linker does not know them from those of the program.
             "-mllvm",
             "-switch-to-lookup=false",
+            // For setjmp: see `lib/common/setjmp.c`.
+            "-mllvm",
+            "-enable-emscripten-sjlj",
             level,
             "-w",
             "-x",

@@ -36,6 +36,9 @@ const EXPORTS: &[&str] = &[
     "__heap_base",
 ];
 
+/// Where the machine writes that a program has jumped, if it does (`lib/common/setjmp.c`).
+const JUMPS: &[&str] = &["__THREW__", "__threwValue"];
+
 /// Links a program of a side. `inputs` has the libraries, too.
 pub(crate) fn link(
     linker: &Path,
@@ -91,6 +94,11 @@ fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<V
         Side::Spu => &[format::STACK_END],
     };
     command.args(exports.iter().map(|name| format!("--export={name}")));
+    command.args(
+        JUMPS
+            .iter()
+            .map(|name| format!("--export-if-defined={name}")),
+    );
     let ended = command.args(inputs).arg("-o").arg(output).output();
     let ended = ended.map_err(|error| cannot_run(linker, &error))?;
     let said = String::from_utf8_lossy(&ended.stderr);
@@ -140,10 +148,6 @@ fn undefined(side: Side, place: &str, symbol: &str) -> String {
     match symbol {
         // The function is exported, so the linker asks for it itself.
         "__cell_main" => format!("error: the {side} program has no function `main`"),
-        "setjmp" | "_setjmp" | "sigsetjmp" | "longjmp" | "_longjmp" | "siglongjmp" => format!(
-            "error: {file} calls `{symbol}`, which WebAssembly does not have; return an error through the functions \
-             instead"
-        ),
         _ => format!(
             "error: {file} uses `{symbol}`, which no source, object or library of the {side} program defines"
         ),
@@ -245,9 +249,8 @@ mod tests {
                 "error: 0-a.o uses `work`, which no source, object or library of the SPU program defines",
             ),
             (
-                "wasm-ld: error: lib/libx.a(b.o): undefined symbol: longjmp\n",
-                "error: libx.a(b.o) calls `longjmp`, which WebAssembly does not have; return an error through the \
-                 functions instead",
+                "wasm-ld: error: lib/libx.a(b.o): undefined symbol: work\n",
+                "error: libx.a(b.o) uses `work`, which no source, object or library of the SPU program defines",
             ),
             (
                 "wasm-ld: error: symbol exported via --export not found: __cell_main",

@@ -25,8 +25,12 @@ int main(void) {
     /* Each word of the program's two loops. */
     for (int way = 0; way < 2; way++) {
         spe_in_mbox_write(spe, &word, 1, SPE_MBOX_ALL_BLOCKING);
-        for (unsigned i = 0; i < WORDS; i++)
-            spe_in_mbox_write(spe, &i, 1, SPE_MBOX_ALL_BLOCKING);
+        /* One by one, and by threes. */
+        unsigned count = way == 0 ? 1 : 3;
+        for (unsigned i = 0; i < WORDS; i += count) {
+            unsigned words[3] = {i, i + 1, i + 2};
+            spe_in_mbox_write(spe, words, count, SPE_MBOX_ALL_BLOCKING);
+        }
         while (!spe_out_mbox_status(spe))
             ;
         spe_out_mbox_read(spe, &sum, 1);

@@ -10,8 +10,8 @@
 
 extern spe_program_handle_t count_spu;
 
-/* A number by atomic_inc, one by __lwarx, a lock; in another line what the lock protects, and a number
- * of 8 bytes. */
+/* A number by atomic_inc, one by __lwarx, and a lock; in another line what the lock protects, and a
+ * number of 8 bytes. */
 static struct {
     int number, reserved, lock;
     int locked __attribute__((aligned(128)));

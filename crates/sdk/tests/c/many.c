@@ -1,4 +1,4 @@
-/* More contexts than SPEs: they take turns, and none loses its local store, mailboxes or signals. */
+/* More contexts than SPEs take turns, and none loses its local store, its words or its signals. */
 #include <libspe2.h>
 #include <pthread.h>
 #include <stdio.h>

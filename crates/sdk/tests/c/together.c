@@ -10,7 +10,7 @@
 #define BLOCKS 64
 
 static __thread int number = 7;
-static __thread char name[24] = "nobody";
+static __thread char name[24] = "unnamed";
 __thread struct {
     long long wide;
     float point;
@@ -41,7 +41,7 @@ static void allocate(unsigned seed) {
 }
 
 static void *work(void *argument) {
-    if (number != 7 || strcmp(name, "nobody") || pair.wide != 5 || pair.point != 0.5f
+    if (number != 7 || strcmp(name, "unnamed") || pair.wide != 5 || pair.point != 0.5f
         || ((unsigned)&pair & 31))
         wrong++;
     number = *(int *)argument;

@@ -1,5 +1,4 @@
-/* Programs include this header also where they never jump. WebAssembly cannot, so the linker
- * names the object that does. */
+/* Jumps out of functions: see lib/common/setjmp.c. */
 #ifndef __SETJMP_H__
 #define __SETJMP_H__
 
@@ -10,10 +9,14 @@ extern "C" {
 typedef long jmp_buf[8];
 typedef jmp_buf sigjmp_buf;
 
-extern int setjmp(jmp_buf place);
+extern int setjmp(jmp_buf place) __attribute__((__returns_twice__));
 extern void longjmp(jmp_buf place, int value) __attribute__((__noreturn__));
-extern int sigsetjmp(sigjmp_buf place, int mask);
-extern void siglongjmp(sigjmp_buf place, int value) __attribute__((__noreturn__));
+
+/* There are no signals whose mask could be restored. */
+#define _setjmp(place) setjmp(place)
+#define _longjmp(place, value) longjmp(place, value)
+#define sigsetjmp(place, mask) ((void)(mask), setjmp(place))
+#define siglongjmp(place, value) longjmp(place, value)
 
 #ifdef __cplusplus
 }

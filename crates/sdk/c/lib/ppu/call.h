@@ -1,5 +1,5 @@
-/* A call of a function of any type, as on a Cell: what it does not take is left out, what it takes and is
- * not given is 0, and so is the result of one that returns nothing. */
+/* A call of a function of any type, as on a Cell: what it does not take is left out, what it takes
+ * and is not given is 0, and so is the result of one that returns nothing. */
 #ifndef CELLWORKS_CALL_H
 #define CELLWORKS_CALL_H
 

@@ -34,7 +34,8 @@ extern int machine_mfcio_status(unsigned context, unsigned mask, unsigned behavi
 extern int machine_wait_events(void *units, unsigned count, int timeout) __asm__("ppu.wait_events");
 extern int machine_show_local_store(unsigned context, void *at) __asm__("ppu.show_local_store");
 extern int machine_show_problem_state(unsigned context, void *at) __asm__("ppu.show_problem_state");
-extern int machine_cpu_info(unsigned what) __asm__("ppu.cpu_info");
+extern int machine_cpu_info(unsigned what, int node) __asm__("ppu.cpu_info");
+extern int machine_program_check(const void *image, unsigned bytes) __asm__("ppu.program_check");
 
 #define LOCAL_STORE_BYTES 0x40000
 #define PROBLEM_STATE_BYTES 0x20000
@@ -46,10 +47,17 @@ struct spe_context {
     void *local_store;
     char *problem_state;
     struct spe_context *next;
+    struct spe_gang_context *gang;
+    struct spe_context *neighbor;
+    /* The contexts beside it, by its wish or theirs: on a ring there is room for two. */
+    int neighbors;
 };
 
+/* The contexts of a gang that asked to be near each other. They are not placed by it, but what a
+ * Cell refuses is refused. */
 struct spe_gang_context {
     unsigned flags;
+    int contexts, has_memory, has_run;
 };
 
 /* The contexts with a problem-state area, to find one by an address. */
@@ -74,7 +82,6 @@ static int checked(int result) {
 
 spe_context_ptr_t spe_context_create(unsigned int flags, spe_gang_context_ptr_t gang) {
     struct spe_context *spe = calloc(1, sizeof *spe);
-    (void)gang;
     if (!spe)
         return NULL;
     int number = checked(machine_context_create(flags));
@@ -84,13 +91,40 @@ spe_context_ptr_t spe_context_create(unsigned int flags, spe_gang_context_ptr_t 
     }
     spe->number = number;
     spe->flags = flags;
+    spe->gang = gang;
+    if (gang)
+        gang->contexts++;
     return spe;
 }
 
 spe_context_ptr_t spe_context_create_affinity(unsigned int flags, spe_context_ptr_t neighbor,
                                               spe_gang_context_ptr_t gang) {
-    (void)neighbor;
-    return spe_context_create(flags, gang);
+    int error = 0;
+    if (neighbor && neighbor->gang != gang)
+        error = ESRCH;
+    else if (gang && gang->has_run)
+        error = EBUSY;
+    else if (neighbor && neighbor->neighbors == 2)
+        error = EEXIST;
+    else if (gang
+             && ((gang->has_memory && flags & SPE_AFFINITY_MEMORY)
+                 || gang->contexts >= spe_cpu_info_get(SPE_COUNT_USABLE_SPES, 0)))
+        error = EEXIST;
+    if (error) {
+        errno = error;
+        return NULL;
+    }
+    struct spe_context *spe = spe_context_create(flags, gang);
+    if (!spe)
+        return NULL;
+    if (gang && flags & SPE_AFFINITY_MEMORY)
+        gang->has_memory = 1;
+    if (neighbor) {
+        spe->neighbor = neighbor;
+        spe->neighbors++;
+        neighbor->neighbors++;
+    }
+    return spe;
 }
 
 int spe_context_destroy(spe_context_ptr_t spe) {
@@ -102,6 +136,10 @@ int spe_context_destroy(spe_context_ptr_t spe) {
             *link = spe->next;
             break;
         }
+    if (spe->gang)
+        spe->gang->contexts--;
+    if (spe->neighbor)
+        spe->neighbor->neighbors--;
     free(spe->local_store);
     free(spe->problem_state);
     free(spe);
@@ -118,6 +156,10 @@ spe_gang_context_ptr_t spe_gang_context_create(unsigned int flags) {
 int spe_gang_context_destroy(spe_gang_context_ptr_t gang) {
     if (!gang) {
         errno = ESRCH;
+        return -1;
+    }
+    if (gang->contexts) {
+        errno = EAGAIN;
         return -1;
     }
     free(gang);
@@ -151,6 +193,10 @@ spe_program_handle_t *spe_image_open(const char *filename) {
         program->image_bytes = bytes;
     }
     close(file);
+    if (program && checked(machine_program_check(program->elf_image, program->image_bytes)) < 0) {
+        free(program);
+        return NULL;
+    }
     return program;
 }
 
@@ -191,10 +237,19 @@ static void fill(spe_stop_info_t *info, const unsigned stop[2]) {
 }
 
 #define CALLBACKS 256
-static void *callbacks[CALLBACKS];
+/* The functions of the C library that a program of an SPU calls by these numbers on a Cell. Here it
+ * calls them in another way. */
+#define RESERVED_CALLBACKS 3
+static int library(void *local_store, unsigned arguments) {
+    (void)local_store;
+    (void)arguments;
+    return 1;
+}
+static void *callbacks[CALLBACKS] = {(void *)library, (void *)library, (void *)library};
 
 int spe_callback_handler_register(void *handler, unsigned int callnum, unsigned int mode) {
-    if (callnum >= CALLBACKS || !handler) {
+    if (callnum >= CALLBACKS || !handler
+        || (mode != SPE_CALLBACK_NEW && mode != SPE_CALLBACK_UPDATE)) {
         errno = EINVAL;
         return -1;
     }
@@ -213,6 +268,10 @@ int spe_callback_handler_register(void *handler, unsigned int callnum, unsigned 
 int spe_callback_handler_deregister(unsigned int callnum) {
     if (callnum >= CALLBACKS) {
         errno = EINVAL;
+        return -1;
+    }
+    if (callnum < RESERVED_CALLBACKS) {
+        errno = EACCES;
         return -1;
     }
     if (!callbacks[callnum]) {
@@ -237,6 +296,8 @@ int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int run
                     void *envp, spe_stop_info_t *stopinfo) {
     NEEDS(spe);
     (void)entry;
+    if (spe->gang)
+        spe->gang->has_run = 1;
     for (;;) {
         unsigned stop[2] = {0, 0};
         int result = machine_context_run(spe->number, runflags, argp, envp, stop);
@@ -250,12 +311,15 @@ int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int run
             char *local_store = spe_ls_area_get(spe);
             /* The word after the stop instruction is the address of the arguments; a program of
                `cellworks cc` leaves it at address 0 (spu_callback). */
+            int error = 1;
             if (handler && local_store) {
                 unsigned arguments = *(unsigned *)local_store & (LOCAL_STORE_BYTES - 1);
-                if (call(handler, local_store, (void *)arguments) == 0)
+                error = (int)call(handler, local_store, (void *)arguments);
+                if (error == 0)
                     continue;
             }
             stop[0] = SPE_CALLBACK_ERROR;
+            stop[1] = error;
             result = -1;
         }
         if (stopinfo)
@@ -296,14 +360,20 @@ int spe_event_handler_destroy(spe_event_handler_ptr_t handler) {
     return 0;
 }
 
+/* Returns 0 for an event that a handler may have. */
+static int refused(const spe_event_unit_t *event) {
+    if (!event || !event->spe || !event->events)
+        return EINVAL;
+    if (event->events & ~SPE_EVENT_ALL_EVENTS || !(event->spe->flags & SPE_EVENTS_ENABLE))
+        return ENOTSUP;
+    return 0;
+}
+
 int spe_event_handler_register(spe_event_handler_ptr_t handler, spe_event_unit_t *event) {
     NEEDS(handler);
-    if (!event || !event->spe || !(event->events & SPE_EVENT_ALL_EVENTS)) {
-        errno = EINVAL;
-        return -1;
-    }
-    if (!(event->spe->flags & SPE_EVENTS_ENABLE)) {
-        errno = ENOTSUP;
+    int error = refused(event);
+    if (error) {
+        errno = error;
         return -1;
     }
     for (unsigned i = 0; i < handler->count; i++)
@@ -326,14 +396,15 @@ int spe_event_handler_register(spe_event_handler_ptr_t handler, spe_event_unit_t
 
 int spe_event_handler_deregister(spe_event_handler_ptr_t handler, spe_event_unit_t *event) {
     NEEDS(handler);
-    for (unsigned i = 0; event && i < handler->count; i++)
+    int error = refused(event);
+    for (unsigned i = 0; !error && i < handler->count; i++)
         if (handler->units[i].spe == event->spe) {
             handler->units[i].events &= ~event->events;
             if (!handler->units[i].events)
                 handler->units[i] = handler->units[--handler->count];
             return 0;
         }
-    errno = EINVAL;
+    errno = error ? error : EINVAL;
     return -1;
 }
 
@@ -388,6 +459,10 @@ int spe_mfcio_tag_status_read(spe_context_ptr_t spe, unsigned int mask, unsigned
 
 int spe_out_mbox_read(spe_context_ptr_t spe, unsigned int *mbox_data, int count) {
     NEEDS(spe);
+    if (count < 1 || !mbox_data) {
+        errno = EINVAL;
+        return -1;
+    }
     return checked(machine_out_mbox_read(spe->number, mbox_data, count));
 }
 
@@ -481,11 +556,16 @@ void *spe_ps_area_get(spe_context_ptr_t spe, enum ps_area area) {
         errno = spe ? EINVAL : ESRCH;
         return NULL;
     }
+    if (!(spe->flags & SPE_MAP_PS)) {
+        errno = EACCES;
+        return NULL;
+    }
     if (!spe->problem_state) {
         char *at = aligned_alloc(PROBLEM_STATE_BYTES, PROBLEM_STATE_BYTES);
         if (!at)
             return NULL;
-        machine_show_problem_state(spe->number, at);
+        if (!machine_show_problem_state(spe->number, at))
+            abort();
         spe->problem_state = at;
         spe->next = mapped;
         mapped = spe;
@@ -528,6 +608,5 @@ void _spe_signal_write(void *area, unsigned int data) {
 }
 
 int spe_cpu_info_get(int info_requested, int cpu_node) {
-    (void)cpu_node;
-    return checked(machine_cpu_info(info_requested));
+    return checked(machine_cpu_info(info_requested, cpu_node));
 }

@@ -1,6 +1,6 @@
 /* POSIX threads. The threads of a program take turns: one runs until it waits or its slice of time
- * ends. Slices end at calls and at the ends of loops, so a few words are changed in one turn without
- * more ado. What takes longer holds the turn (lib/libc/turn.h).
+ * ends. Slices end at calls and at the ends of loops, so a few words are changed in one turn. What
+ * takes longer holds the turn (lib/libc/turn.h).
  *
  * Every wait is one import: wait while a word has a value. The machine looks at the word again when
  * another thread has run. */
@@ -39,8 +39,8 @@ static long long until(const struct timespec *time) {
     return left > 0 ? left : 0;
 }
 
-/* Threads. A pthread_t is the number of the thread on the machine plus 1; the machine uses the number
- * of a thread again after it was joined, or was detached and has ended. */
+/* Threads. A pthread_t is the number of the thread on the machine plus 1. The machine uses the
+ * number of a thread again after it was joined, or was detached and has ended. */
 
 #define KEYS 128
 
@@ -135,8 +135,8 @@ static struct variable *place(struct variable *variables, unsigned room, const v
     return &variables[at & (room - 1)];
 }
 
-/* Returns the running thread's own variable. `cellworks cc` calls it for each use of a variable that is
- * declared with __thread. Its first value is never changed. */
+/* Returns the running thread's own variable. `cellworks cc` calls it for each use of a variable
+ * that is declared with __thread. Its first value is never changed. */
 void *__cell_thread_local(const void *first, unsigned bytes, unsigned alignment) {
     struct thread *thread = self();
     struct variable *found = thread->room ? place(thread->variables, thread->room, first) : NULL;

@@ -1,0 +1,32 @@
+/* What the code generator calls for setjmp and longjmp (clang's -enable-emscripten-sjlj).
+ *
+ * In a function with setjmp each call goes through the machine (`invoke_...` in src/run/jump.rs), which
+ * returns if the callee jumps. The function then asks whether the jump is to one of its own places. */
+
+/* Where the last jump goes, and its value, in WebAssembly's order of bytes: the machine writes them, and
+ * only generated code reads them. */
+unsigned __THREW__, __threwValue;
+/* The code generator leaves out variables of these names that nothing uses. */
+unsigned *const __cw_threw[] = {&__THREW__, &__threwValue};
+
+/* The value that setjmp returns after a jump. */
+static __thread int value;
+
+void setTempRet0(int new) { value = new; }
+int getTempRet0(void) { return value; }
+
+/* A place: the call of the function that it is in, and its number there. */
+struct place {
+    void *call;
+    unsigned label;
+};
+
+void __wasm_setjmp(struct place *place, unsigned label, void *call) {
+    place->call = call;
+    place->label = label;
+}
+
+/* Returns the number of a place in this call of a function, or 0 if it is in another call. */
+unsigned __wasm_setjmp_test(struct place *place, void *call) {
+    return place->call == call ? place->label : 0;
+}
