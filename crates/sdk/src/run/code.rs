@@ -111,7 +111,13 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
     let bytes = program.memory_bytes();
     let why = match error.downcast_ref::<Trap>() {
         Some(Trap::MemoryOutOfBounds) => match wrong_address(error) {
-            Some(at) => format!("it used the address {at:#x}, and its memory ends at {bytes:#x}"),
+            Some(at) => {
+                let hint = match program.stack() {
+                    Some(_) => "; what is in main memory has to be copied by DMA (mfc_get)",
+                    None => "",
+                };
+                format!("it used the address {at:#x}, and its memory ends at {bytes:#x}{hint}")
+            }
             None => format!("it used an address outside of its memory of {bytes} bytes"),
         },
         Some(Trap::StackOverflow) => "it has called functions too deeply: is there a recursion without an end?".to_owned(),

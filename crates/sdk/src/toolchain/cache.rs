@@ -45,7 +45,13 @@ pub(crate) fn folder(
     let unmade = |error: io::Error| because(&format!("{}: {error}", folder.display()));
     fs::create_dir_all(cache).map_err(unmade)?;
     let lock = fs::File::create(cache.join("lock")).map_err(unmade)?;
-    lock.lock().map_err(unmade)?;
+    if lock.try_lock().is_err() {
+        eprintln!(
+            "note: this waits for another compiler, which compiles the C library into {}",
+            cache.display()
+        );
+        lock.lock().map_err(unmade)?;
+    }
     if folder.is_dir() {
         return Ok(folder);
     }
