@@ -214,7 +214,7 @@ for set in basic run mfc event c99; do
         if [ -f "$program" ]; then
             case $program in
             *.sh) try "$set/$program" "./$program" ;;
-            *) try "$set/$program" cellworks exec --dir . "./$program" ;;
+            *) try "$set/$program" cellworks exec --dir . --dir /dev "./$program" ;;
             esac
         else
             missing=$(make "$program" 2>&1 | grep -m 1 -E 'error: |uses' | cut -c 1-160)

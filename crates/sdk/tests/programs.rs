@@ -172,6 +172,11 @@ fn a_thread_begins_with_a_function_of_any_type() {
 }
 
 #[test]
+fn threads_that_have_ended_take_no_room() {
+    runs_on_the_ppu("lots", "ended 1000, join again 1\nended 1100\n");
+}
+
+#[test]
 fn a_program_goes_on_after_a_stop() {
     runs("stops", &[], 0);
 }
@@ -404,11 +409,25 @@ fn the_report_at_a_limit_names_lines_of_c() {
         "/limit-spu.c:7:16 in __cell_main",
         "SPE 1 computes",
         "thread 0 waits for thread 1 to end at ",
-        "/limit.c:21:5 in main",
+        "/limit.c:23:5 in main",
     ] {
         assert!(said.contains(part), "{said}");
     }
     assert!(!said.contains(".rs"), "{said}");
+}
+
+#[test]
+fn a_wait_for_a_free_spe_is_named() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    bench.sh(&format!("'{SDK}' cc -O2 -o limit limit.c limit-spu.c"));
+    let output = bench.exec(&["--spes", "1", "./limit", "wait"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    // Either of them may have been the first.
+    let part = "waits for a free SPE for the program of context ";
+    assert!(said.contains(part), "{said}");
 }
 
 #[test]

@@ -227,13 +227,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     fn drained(
         &mut self,
         spe: SpeId,
-        status: MailboxStatus,
         ppe: &'scope Ppe<'scope, 'env, M>,
     ) -> Result<(VecDeque<u32>, [Option<u32>; 2]), Failure> {
-        let is_signaled = self.signaled.remove(&spe);
-        if status.inbound_room == INBOUND_WORDS && !is_signaled {
-            return Ok(Default::default());
-        }
+        self.signaled.remove(&spe);
         let handle = ppe.spawn(spe, |spe: &M::Spe| {
             let words = std::iter::from_fn(|| spe.try_read_in_mbox()).collect();
             let registers = [SignalRegister::One, SignalRegister::Two];
@@ -256,7 +252,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         let Some(spe) = self.spe_of(index) else {
             return Ok(());
         };
-        let (in_mbox, signals) = self.drained(spe, ppe.mailbox_status(spe), ppe)?;
+        let (in_mbox, signals) = self.drained(spe, ppe)?;
         let addresses = &self.surroundings.shared.addresses;
         let local_store = &self.guests[spe.index()];
         let bytes = local_store.0.bytes();
@@ -303,7 +299,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     ) -> Result<(), Failure> {
         // Another context may have left words there.
         let status = ppe.mailbox_status(spe);
-        self.drained(spe, status, ppe)?;
+        if status.inbound_room < INBOUND_WORDS || self.signaled.contains(&spe) {
+            self.drained(spe, ppe)?;
+        }
         for (mailbox, words) in [
             (Outbound::Plain, status.outbound),
             (Outbound::Interrupt, status.outbound_interrupt),

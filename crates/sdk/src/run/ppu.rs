@@ -58,7 +58,8 @@ struct Thread {
     is_free: bool,
     /// The words about the running thread, while another one runs.
     turn: [u32; 2],
-    /// The lowest address of its stack, if that is no longer known to be unused.
+    /// The lowest address of its stack, unless it is that of `main`. As long as the stack has not
+    /// been full, [`UNUSED`] is there.
     stack_bottom: Option<u32>,
     /// The address and size of the number that it has reserved, and the number.
     reservation: Option<(u32, u32, u64)>,
@@ -178,7 +179,7 @@ impl<'p> Ppu<'p> {
             self.threads[before].turn = words.map(|at| self.guest.u32(at).unwrap_or(0));
         }
         for (at, word) in words.into_iter().zip(self.threads[index].turn) {
-            // `Begin::run` has looked at the address.
+            // Only a damaged program has these words outside of its memory. Then nothing is held.
             let _ = self.guest.set_u32(at, word);
         }
     }
@@ -217,14 +218,18 @@ impl<'p> Ppu<'p> {
         ppe: &'scope Ppe<'scope, 'env, M>,
         contexts: &mut Contexts<'scope, 'env, M>,
     ) -> Result<bool, Failure> {
-        /// The questions in a row that a thread may ask before others have their turn.
+        /// The questions in a row that a thread may ask before others have their turn, unless it
+        /// keeps it.
         const IN_A_ROW: usize = 64;
         if self.threads[index].end.is_some() {
             return Ok(false);
         }
         for turn in 0.. {
-            if turn >= IN_A_ROW && !self.keeps_turn() {
-                break;
+            if turn > 0 && turn % IN_A_ROW == 0 {
+                ppe.yield_now();
+                if !self.keeps_turn() {
+                    break;
+                }
             }
             if let Some((question, until)) = self.threads[index].question {
                 let answer = match self.serve(index, question, ppe, contexts)? {
@@ -279,7 +284,6 @@ impl<'p> Ppu<'p> {
                 return Ok(true);
             }
         }
-        ppe.yield_now();
         Ok(true)
     }
 

@@ -1,4 +1,4 @@
-/* Programs that do not end by themselves. */
+/* Programs that do not end: one waits and one computes, or with an argument both wait. */
 #include <libspe2.h>
 #include <pthread.h>
 
@@ -10,12 +10,14 @@ static void *run(void *spe) {
     return NULL;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     pthread_t thread[2];
+    (void)argv;
     for (unsigned int i = 0; i < 2; i++) {
+        unsigned int word = argc > 1 ? 0 : i;
         spe_context_ptr_t spe = spe_context_create(0, NULL);
         spe_program_load(spe, &limit_spu);
-        spe_in_mbox_write(spe, &i, 1, SPE_MBOX_ALL_BLOCKING);
+        spe_in_mbox_write(spe, &word, 1, SPE_MBOX_ALL_BLOCKING);
         pthread_create(&thread[i], NULL, run, spe);
     }
     pthread_join(thread[0], NULL);
