@@ -141,8 +141,8 @@ impl Run {
         self.cancel();
     }
 
-    /// Cancels the run, because the system gave no stack for a thread of the program that runs on an
-    /// SPE. The error of the run has the payload `panic`.
+    /// Cancels the run, because the system gave no stack for a thread of the program that runs on
+    /// an SPE. The error of the run has the payload `panic`.
     pub(crate) fn end_without_stack(&self, spe: SpeId, panic: Payload) {
         let program = lock(&self.running[spe.index()]).map_or("a program", |(name, _)| name);
         self.fail_with(spe, program, panic);

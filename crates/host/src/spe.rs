@@ -229,8 +229,8 @@ impl StartThread for Starter<'_, '_> {
         if let Some(bytes) = stack_bytes {
             named = named.stack_bytes(bytes);
         }
-        // If the system has no memory for a stack, the threads of the program may wait for what the new
-        // one would have done. They are cancelled, because the program ends after them.
+        // If the system has no memory for a stack, the threads of the program may wait for what the
+        // new one would have done. They are cancelled, because the program ends after them.
         let spawned = catch_unwind(AssertUnwindSafe(|| drop(named.spawn(body))));
         if let Err(panic) = spawned {
             self.spe.run().end_without_stack(self.spe.id, panic);

@@ -1,6 +1,6 @@
 //! If a task of a phase overflows its stack, the program ends with a message, which names the task
-//! and the call that gives the task a larger stack. If the system has no memory for another stack, a
-//! pool ends with an error.
+//! and the call that gives the task a larger stack. If the system has no memory for another stack,
+//! a pool ends with an error.
 //!
 //! The pools run in child processes. This test has no harness, because threads of a harness would
 //! print to the same standard error.

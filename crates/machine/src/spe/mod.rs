@@ -56,8 +56,8 @@ pub trait Spe: SpeCore {
     /// A loop that polls an ordinary atomic or the local store must call this method. Otherwise no
     /// other thread of the core runs, and on a simulated machine no other SPE. If a program calls
     /// no method of a simulated machine for ten seconds, the machine prints one warning. A run on a
-    /// simulated machine ends as a [deadlock](crate::RunError::Deadlock) if all its programs wait or
-    /// only yield, no event is pending, and that lasts for some 33 million yields.
+    /// simulated machine ends as a [deadlock](crate::RunError::Deadlock) if all its programs wait
+    /// or only yield, no event is pending, and that lasts for some 33 million yields.
     fn yield_now(&self);
 
     /// Does the same as [`yield_now`](Self::yield_now), but without a context switch if no other

@@ -42,7 +42,8 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Returns true if the first row is the size of the others: one number, which no list of edges
-/// begins with, or two equal ones. Two can be an edge, so they count only if the others are no list.
+/// begins with, or two equal ones. Two can be an edge, so they count only if the others are no
+/// list.
 fn has_size(rows: &[Row<'_>]) -> bool {
     let Some(((_, first), others)) = rows.split_first() else {
         return false;

@@ -166,8 +166,8 @@ pub fn table(reproduction: &Reproduction, width: usize) -> String {
     text
 }
 
-/// Returns the numbers of a kind in columns. What they are follows in one column, which is wide enough
-/// for most lines even on 80 columns.
+/// Returns the numbers of a kind in columns. What they are follows in one column, which is wide
+/// enough for most lines even on 80 columns.
 fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
     let row = |value: &dyn Fn(&Column) -> String| {
         let (numbers, texts): (Vec<_>, Vec<_>) =

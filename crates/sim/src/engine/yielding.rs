@@ -51,7 +51,8 @@ impl World {
         }
     }
 
-    /// Returns whether all threads wait or yield, and no event is pending except the ends of yields.
+    /// Returns whether all threads wait or yield, and no event is pending except the ends of
+    /// yields.
     fn do_all_yield(&self, me: ThreadIndex) -> bool {
         let mut ends = 0;
         for processor in &self.processors {

@@ -75,8 +75,8 @@ pub(super) struct Tracer {
     sampled: (Moment, Vec<u128>),
 }
 
-/// The arguments of a command, for the trace. A value is `None` if the command has none, or if it is
-/// an address of memory that has none in the simulation.
+/// The arguments of a command, for the trace. A value is `None` if the command has none, or if it
+/// is an address of memory that has none in the simulation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arguments {
     /// The number of bytes to move, or 0 for a list or a barrier.
