@@ -151,7 +151,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         ppe: &'scope Ppe<'scope, 'env, M>,
     ) -> Option<(SpeId, Option<usize>)> {
         let home = self.contexts[context as usize].as_ref()?.saved.home;
-        let spes = ppe.topology().spes().into_iter();
+        let spes = ppe.topology().spes();
         let holders = spes
             .filter(|spe| home.is_none_or(|home| home == *spe))
             .map(|spe| {
@@ -396,7 +396,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         .flatten()
                         .any(|one| one.spe == Some(spe))
                 };
-                let free_spe = ppe.topology().spes().into_iter().find(|spe| !used(*spe));
+                let free_spe = ppe.topology().spes().find(|spe| !used(*spe));
                 let context = Context {
                     spe: None,
                     saved: Saved::default(),
