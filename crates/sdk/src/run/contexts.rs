@@ -396,7 +396,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         .flatten()
                         .any(|one| one.spe == Some(spe))
                 };
-                let free_spe = ppe.topology().spes().into_iter().find(|spe| !used(*spe));
+                let free_spe = ppe.topology().spes().find(|spe| !used(*spe));
                 let context = Context {
                     spe: None,
                     saved: Saved::default(),
