@@ -158,6 +158,16 @@ fn the_ppu_and_other_spes_reach_a_running_spe() {
     runs("areas", &[], 0);
 }
 
+#[test]
+fn commands_and_tag_groups_work_by_the_channels() {
+    runs("channels", &[], 0);
+}
+
+#[test]
+fn only_specific_intrinsics_ignore_the_last_bits_of_an_address() {
+    runs("unaligned", &[], 0);
+}
+
 /// The folder of the examples, from this crate.
 const EXAMPLES: &str = "../../examples/cell-c";
 
