@@ -220,6 +220,16 @@ fn more_contexts_than_spes_take_turns() {
     runs("many", &[], 0);
 }
 
+#[test]
+fn commands_and_tag_groups_work_by_the_channels() {
+    runs("channels", &[], 0);
+}
+
+#[test]
+fn only_specific_intrinsics_ignore_the_last_bits_of_an_address() {
+    runs("unaligned", &[], 0);
+}
+
 /// The folder of the examples, from this crate.
 const EXAMPLES: &str = "../../examples/cell-c";
 

@@ -16,7 +16,7 @@ use super::event;
 
 /// What an import may do to the SPE of its program.
 trait Direct {
-    fn issue(&self, command: RawCommand) -> bool;
+    fn issue(&self, command: RawCommand) -> Option<bool>;
     fn complete_tags(&self) -> Option<TagMask>;
     fn in_mbox_count(&self) -> usize;
     fn read_in_mbox(&self) -> Option<u32>;
@@ -50,9 +50,14 @@ impl<S> Here<'_, S> {
 }
 
 impl<S: CellSpe> Direct for Here<'_, S> {
-    fn issue(&self, command: RawCommand) -> bool {
-        let is_idle = self.complete_tags() == Some(TagMask::ALL);
-        is_idle && self.uses(event::COMMAND, self.spe.mfc().try_issue(command).is_ok())
+    fn issue(&self, command: RawCommand) -> Option<bool> {
+        if self.complete_tags()? != TagMask::ALL {
+            return None;
+        }
+        self.spe.mfc().try_issue(command).ok()?;
+        self.uses(event::COMMAND, true);
+        // A list that stalls is still there.
+        Some(self.spe.mfc().incomplete_tags().is_empty())
     }
 
     fn complete_tags(&self) -> Option<TagMask> {
@@ -104,9 +109,9 @@ fn here<R>(f: impl FnOnce(&dyn Direct) -> Option<R>) -> Option<R> {
     if HERE.is_set() { HERE.with(f) } else { None }
 }
 
-/// Enqueues a legal command for which there is room, and returns whether it did.
-pub(super) fn issue(command: RawCommand) -> bool {
-    here(|spe| spe.issue(command).then_some(())).is_some()
+/// Enqueues a legal command, if the queue is empty. Returns whether it is complete then.
+pub(super) fn issue(command: RawCommand) -> Option<bool> {
+    here(|spe| spe.issue(command))
 }
 
 /// Returns the complete tag groups of `mask`, if that is what `update` waits for.

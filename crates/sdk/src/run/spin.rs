@@ -3,7 +3,8 @@
 //! A loop such as `while (spu_stat_in_mbox() == 0);` asks the machine millions of times in a second
 //! of simulated time. After some equal answers in a row, at equal distances, the machine waits for
 //! the change instead, for as long as many turns of the loop would take. So a loop that gives up
-//! after a number of turns takes up to [`TURNS`] times as long as on a Cell.
+//! after a number of turns takes up to [`TURNS`] times as long as on a Cell, and the turns after many
+//! of them up to [`TURNS_LATER`] times.
 
 use cellworks_machine::{Span, Time};
 
@@ -12,6 +13,12 @@ const EQUAL: u32 = 16;
 
 /// The turns of the loop that one wait takes the place of.
 const TURNS: u128 = 32;
+
+/// The equal answers after which one wait takes the place of more turns.
+const MANY: u32 = 4_096;
+
+/// The turns that one wait takes the place of then.
+const TURNS_LATER: u128 = 512;
 
 /// The instructions of the largest loop that polls.
 const INSTRUCTIONS: u64 = 256;
@@ -57,7 +64,12 @@ impl Spin {
         } else {
             0
         };
-        (self.equal >= EQUAL).then(|| at.since(last.at) * TURNS)
+        let turns = match self.equal {
+            MANY.. => TURNS_LATER,
+            EQUAL.. => TURNS,
+            _ => return None,
+        };
+        Some(at.since(last.at) * turns)
     }
 
     /// Notes the end of a wait, which is no turn of the loop.
@@ -88,6 +100,21 @@ mod tests {
         let first = waits.position(|wait| wait.is_some()).unwrap();
         assert_eq!(first as u32, EQUAL + 1);
         assert_eq!(waits.next(), Some(Some(Span::from_nanoseconds(10) * TURNS)));
+    }
+
+    #[test]
+    fn a_loop_that_polls_for_long_waits_longer() {
+        let mut spin = Spin::default();
+        let turn = Span::from_nanoseconds(10);
+        let waits = (0..5_000).map(|turn| spin.polled((29, 0), 0, 5 * turn, at(10 * turn)));
+        let waits: Vec<_> = waits.flatten().collect();
+        let short = (MANY - EQUAL) as usize;
+        assert!(waits[..short].iter().all(|wait| *wait == turn * TURNS));
+        assert!(
+            waits[short..]
+                .iter()
+                .all(|wait| *wait == turn * TURNS_LATER)
+        );
     }
 
     #[test]

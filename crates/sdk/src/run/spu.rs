@@ -72,9 +72,6 @@ pub(crate) struct State {
     memory: Guest,
     addresses: Arc<Addresses>,
     command: RawCommand,
-    tag_mask: u32,
-    /// The word for channel 23 whose result has not been read.
-    tag_update: Option<u32>,
 }
 
 impl Linked for State {
@@ -102,8 +99,6 @@ impl State {
             18 => self.command.ea = self.command.ea & !0xffff_ffff | u64::from(word),
             19 => self.command.size = word,
             20 => self.command.tag = word,
-            22 => self.tag_mask = word,
-            23 => self.tag_update = Some(word),
             _ => return false,
         }
         true
@@ -115,29 +110,47 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasi::add_to(linker)?;
     linker.func_wrap_async("spu", "rdch", |mut caller: Caller<'_, State>, (channel,): (u32,)| {
         Box::new(async move {
-            let question = match channel {
-                12 => return Ok(caller.data().tag_mask),
-                24 => {
-                    let state = caller.data_mut();
-                    let Some(update) = state.tag_update.take() else {
-                        let why = "it reads the status of tag groups (channel 24), and no update was asked for \
-                                   (`mfc_write_tag_update`, channel 23), so the SPU would wait forever";
-                        return Err(super::link::Fault(why.to_owned()).into());
-                    };
-                    let mask = state.tag_mask;
-                    if let Some(complete) = direct::tags(mask, update) {
-                        return Ok(complete);
-                    }
-                    Question::Tags { mask, update }
-                }
-                _ => match direct::read(channel) {
-                    Some(word) => return Ok(word),
-                    None => Question::Read(channel),
-                },
-            };
-            ask(&mut caller, question).await.map(|word| word as u32)
+            // The program reads it here only if it has not written to channel 23.
+            if channel == 24 {
+                let why = "it reads the status of tag groups (channel 24), and no update was asked for \
+                           (`mfc_write_tag_update`, channel 23), so the SPU would wait forever";
+                return Err(super::link::Fault(why.to_owned()).into());
+            }
+            match direct::read(channel) {
+                Some(word) => Ok(word),
+                None => ask(&mut caller, Question::Read(channel)).await.map(|word| word as u32),
+            }
         })
     })?;
+    linker.func_wrap_async(
+        "spu",
+        "tags",
+        |mut caller: Caller<'_, State>, (mask, update): (u32, u32)| {
+            Box::new(async move {
+                match direct::tags(mask, update) {
+                    Some(complete) => Ok(complete),
+                    None => ask(&mut caller, Question::Tags { mask, update })
+                        .await
+                        .map(|complete| complete as u32),
+                }
+            })
+        },
+    )?;
+    linker.func_wrap_async(
+        "spu",
+        "tags_there",
+        |mut caller: Caller<'_, State>, (mask, update): (u32, u32)| {
+            Box::new(async move {
+                let complete = ask(&mut caller, Question::Tags { mask, update: 0 }).await?;
+                let is_there = match update {
+                    1 => mask == 0 || complete != 0,
+                    2 => complete as u32 == mask,
+                    _ => true,
+                };
+                Ok(u32::from(is_there))
+            })
+        },
+    )?;
     linker.func_wrap_async(
         "spu",
         "wrch",
@@ -152,7 +165,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                         opcode,
                         ..caller.data().command
                     };
-                    return issue(caller, command).await;
+                    return ask(&mut caller, Question::Command(command)).await.map(drop);
                 }
                 match direct::write(channel, word) {
                     true => Ok(()),
@@ -168,31 +181,44 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         "rchcnt",
         |mut caller: Caller<'_, State>, (channel,): (u32,)| {
             Box::new(async move {
-                let question = match (channel, caller.data().tag_update) {
-                    (24, None) => return Ok(0),
-                    (24, Some(_)) => {
-                        let mask = caller.data().tag_mask;
-                        let complete = ask(&mut caller, Question::Tags { mask, update: 0 }).await?;
-                        let is_there = match caller.data().tag_update {
-                            Some(1) => mask == 0 || complete != 0,
-                            Some(2) => complete as u32 == mask,
-                            _ => true,
-                        };
-                        return Ok(is_there.into());
-                    }
-                    _ => match direct::count(channel) {
-                        Some(count) => return Ok(count),
-                        None => Question::Count(channel),
-                    },
-                };
-                ask(&mut caller, question).await.map(|count| count as u32)
+                match direct::count(channel) {
+                    Some(count) => Ok(count),
+                    None => ask(&mut caller, Question::Count(channel))
+                        .await
+                        .map(|count| count as u32),
+                }
             })
+        },
+    )?;
+    linker.func_wrap(
+        "spu",
+        "dma",
+        |caller: Caller<'_, State>,
+         lsa: u32,
+         eah: u32,
+         eal: u32,
+         size: u32,
+         tag: u32,
+         opcode: u32| {
+            let ea = u64::from(eah) << 32 | u64::from(eal);
+            let command = RawCommand {
+                opcode,
+                lsa,
+                ea,
+                size,
+                tag,
+            };
+            match issued(&caller, command) {
+                Some(true) => 0,
+                Some(false) => 1,
+                None => 2,
+            }
         },
     )?;
     linker.func_wrap_async(
         "spu",
-        "dma",
-        |caller: Caller<'_, State>,
+        "command",
+        |mut caller: Caller<'_, State>,
          (lsa, eah, eal, size, tag, opcode): (u32, u32, u32, u32, u32, u32)| {
             Box::new(async move {
                 let ea = u64::from(eah) << 32 | u64::from(eal);
@@ -203,7 +229,9 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                     size,
                     tag,
                 };
-                issue(caller, command).await
+                ask(&mut caller, Question::Command(command))
+                    .await
+                    .map(|is_busy| is_busy as u32)
             })
         },
     )?;
@@ -235,16 +263,17 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// Issues a command of a program.
-async fn issue(mut caller: Caller<'_, State>, command: RawCommand) -> wasmtime::Result<()> {
+/// Issues a command of a program, if that is possible without the machine around it. Returns whether
+/// the command is complete then.
+fn issued(caller: &Caller<'_, State>, command: RawCommand) -> Option<bool> {
     let opcode = Opcode::from_number(command.opcode as u16);
+    // Atomic commands have a result, which the program reads from another channel.
+    if is_atomic(opcode) {
+        return None;
+    }
     let is_list = opcode.is_some_and(Opcode::is_list);
     let plain = caller.data().addresses.of_plain(command, is_list);
-    // Atomic commands have a result, which the program reads from another channel.
-    if !is_atomic(opcode) && plain.is_some_and(direct::issue) {
-        return Ok(());
-    }
-    ask(&mut caller, Question::Command(command)).await.map(drop)
+    plain.and_then(direct::issue)
 }
 
 /// Whether a command is carried out at once, and has a result.
@@ -355,8 +384,6 @@ impl Run {
                 size: 0,
                 tag: 0,
             },
-            tag_mask: 0,
-            tag_update: None,
         };
         let future = main(Arc::clone(code), local_store.clone(), state, arguments);
         Self {
@@ -667,7 +694,10 @@ impl Run {
                 if status.is_some() {
                     self.channels.atomic_status = status;
                 }
-                Answer::Value(0)
+                // On a simulated machine, to look takes time.
+                let is_busy =
+                    self.code.pace == Pace::Instructions || !spe.mfc().incomplete_tags().is_empty();
+                Answer::Value(is_busy.into())
             }
             Err(fault) => self.fault(fault),
         }

@@ -12,10 +12,22 @@ extern "C" {
 extern unsigned __cw_rdch(unsigned channel) __asm__("spu.rdch");
 extern void __cw_wrch(unsigned channel, unsigned value) __asm__("spu.wrch");
 extern unsigned __cw_rchcnt(unsigned channel) __asm__("spu.rchcnt");
-extern void __cw_dma(volatile void *lsa, unsigned eah, unsigned eal, unsigned size, unsigned tag, unsigned cmd)
+/* Issues a command, and returns whether any command is incomplete; or returns 2, and the machine
+   has to be asked. */
+extern unsigned __cw_dma(volatile void *lsa, unsigned eah, unsigned eal, unsigned size, unsigned tag, unsigned cmd)
     __asm__("spu.dma");
+/* Asks the machine to issue it, and returns the same. */
+extern unsigned __cw_command(volatile void *lsa, unsigned eah, unsigned eal, unsigned size, unsigned tag, unsigned cmd)
+    __asm__("spu.command");
+/* The complete ones of some tag groups, when the update is due; and whether that would wait. */
+extern unsigned __cw_tags(unsigned mask, unsigned update) __asm__("spu.tags");
+extern unsigned __cw_tags_there(unsigned mask, unsigned update) __asm__("spu.tags_there");
 extern void __cw_stop(unsigned code) __asm__("spu.stop");
 extern void __cw_halt(void) __asm__("spu.halt");
+
+/* What only the program writes: the mask of tag groups, and the update that was asked for and not
+   read, plus 1. While no command is incomplete, the machine need not be asked for tag groups. */
+extern unsigned __cw_tag_mask, __cw_tag_update, __cw_is_busy;
 
 #ifdef __cplusplus
 }
@@ -50,14 +62,47 @@ extern void __cw_halt(void) __asm__("spu.halt");
 #define SPU_RdInMbox 29
 #define SPU_WrOutIntrMbox 30
 
-/* Macros, so that the call stands on the program's own line. */
-#define spu_readch(channel) (__cw_rdch((unsigned)(channel)))
-#define spu_writech(channel, value) (__cw_wrch((unsigned)(channel), (unsigned)(value)))
-#define spu_readchcnt(channel) (__cw_rchcnt((unsigned)(channel)))
+__cw_inline void __cw_issue(volatile void *__ls, unsigned __eah, unsigned __eal, unsigned __size, unsigned __tag,
+                            unsigned __cmd) {
+  unsigned __is_busy = __cw_dma(__ls, __eah, __eal, __size, __tag, __cmd);
+  __cw_is_busy = __is_busy > 1 ? __cw_command(__ls, __eah, __eal, __size, __tag, __cmd) : __is_busy;
+}
+
+__cw_inline unsigned __cw_tag_status(unsigned __update) {
+  return __cw_is_busy || __update > 2 ? __cw_tags(__cw_tag_mask, __update) : __cw_tag_mask;
+}
+
+__cw_inline unsigned __cw_read_channel(unsigned __channel) {
+  unsigned __update = __cw_tag_update;
+  if (__channel == MFC_RdTagMask) return __cw_tag_mask;
+  if (__channel != MFC_RdTagStat || !__update) return __cw_rdch(__channel);
+  __cw_tag_update = 0;
+  return __cw_tag_status(__update - 1);
+}
+
+__cw_inline void __cw_write_channel(unsigned __channel, unsigned __value) {
+  if (__channel == MFC_WrTagMask)
+    __cw_tag_mask = __value;
+  else if (__channel == MFC_WrTagUpdate)
+    __cw_tag_update = __value + 1;
+  else {
+    if (__channel == MFC_Cmd) __cw_is_busy = 1;
+    __cw_wrch(__channel, __value);
+  }
+}
+
+__cw_inline unsigned __cw_count_channel(unsigned __channel) {
+  if (__channel != MFC_RdTagStat) return __cw_rchcnt(__channel);
+  return __cw_tag_update ? __cw_tags_there(__cw_tag_mask, __cw_tag_update - 1) : 0;
+}
+
+#define spu_readch(channel) (__cw_read_channel((unsigned)(channel)))
+#define spu_writech(channel, value) (__cw_write_channel((unsigned)(channel), (unsigned)(value)))
+#define spu_readchcnt(channel) (__cw_count_channel((unsigned)(channel)))
 #define spu_mfcdma64(ls, eah, eal, size, tag, cmd) \
-  (__cw_dma((volatile void *)(ls), (unsigned)(eah), (unsigned)(eal), (unsigned)(size), (unsigned)(tag), (unsigned)(cmd)))
+  (__cw_issue((volatile void *)(ls), (unsigned)(eah), (unsigned)(eal), (unsigned)(size), (unsigned)(tag), (unsigned)(cmd)))
 #define spu_mfcdma32(ls, ea, size, tag, cmd) spu_mfcdma64(ls, 0, ea, size, tag, cmd)
-#define spu_mfcstat(type) (__cw_wrch(MFC_WrTagUpdate, (unsigned)(type)), __cw_rdch(MFC_RdTagStat))
+#define spu_mfcstat(type) (__cw_tag_status((unsigned)(type)))
 #define spu_stop(code) (__cw_stop((unsigned)(code)))
 
 #endif

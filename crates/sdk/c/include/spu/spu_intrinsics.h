@@ -466,8 +466,8 @@ __CW_EACH(__CW_QUAD, )
 #define spu_mfspr(number) (0u)
 #define spu_mtspr(number, value) ((void)(value))
 
-#define spu_readchqw(channel) ((vec_uint4){__cw_rdch((unsigned)(channel)), 0, 0, 0})
-#define spu_writechqw(channel, value) (__cw_wrch((unsigned)(channel), ((vec_uint4)(value))[0]))
+#define spu_readchqw(channel) ((vec_uint4){spu_readch(channel), 0, 0, 0})
+#define spu_writechqw(channel, value) spu_writech(channel, ((vec_uint4)(value))[0])
 
 /* Hints to SPU compilers. */
 #define __align_hint(pointer, base, offset) ((void)0)

@@ -15,9 +15,9 @@ static void move(volatile void *ls, unsigned high, unsigned low, unsigned size, 
   else EXPECT(0)
 }
 static unsigned ignored(unsigned channel, unsigned value) { return channel + value; }
-#define __cw_dma move
-#define __cw_rdch(channel) ignored(channel, 0)
-#define __cw_wrch(channel, value) ((void)ignored(channel, value))
+#define __cw_issue move
+#define __cw_tag_status(update) ignored(0, update)
+#define __cw_write_channel(channel, value) ((void)ignored(channel, value))
 
 #define CACHE_NAME small
 #define CACHED_TYPE unsigned

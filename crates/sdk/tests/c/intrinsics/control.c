@@ -9,12 +9,15 @@ static void halt(void) { halts++; }
 static void stop(unsigned code) { stopped = (int)code; }
 static unsigned read_channel(unsigned channel) { return channel_ = channel, 77; }
 static unsigned count(unsigned channel) { return channel == 0 ? (unsigned)events : channel + 100; }
+static unsigned tag_status(unsigned update) { return value_ = update, 78; }
 static void write_channel(unsigned channel, unsigned value) { channel_ = channel, value_ = value; }
 #define __cw_halt halt
 #define __cw_stop stop
-#define __cw_rdch read_channel
 #define __cw_rchcnt count
-#define __cw_wrch write_channel
+#define __cw_read_channel read_channel
+#define __cw_count_channel count
+#define __cw_write_channel write_channel
+#define __cw_tag_status tag_status
 
 static void on_event(void) { calls++; }
 
@@ -38,7 +41,7 @@ int main(void) {
   spu_writechqw(SPU_WrDec, ((vec_uint4){9, 1, 1, 1}));
   EXPECT(channel_ == 7 && value_ == 9)
   EXPECT(si_to_uint(si_rdch(SPU_RdInMbox)) == 77 && si_to_int(si_rchcnt(SPU_RdDec)) == 108)
-  EXPECT(spu_mfcstat(2) == 77 && channel_ == 24 && value_ == 2)
+  EXPECT(spu_mfcstat(2) == 78 && value_ == 2)
   spu_ienable(), spu_idisable(), spu_sync(), spu_sync_c(), spu_dsync(), si_nop(), si_lnop();
   spu_mtfpscr(spu_mffpscr());
   return failures != 0;

@@ -28,8 +28,8 @@ static unsigned read_channel(unsigned channel) {
   EXPECT(channel == 27)
   return status;
 }
-#define __cw_dma move
-#define __cw_rdch(channel) read_channel(channel)
+#define __cw_issue move
+#define __cw_read_channel(channel) read_channel(channel)
 #else
 #include <ppu_intrinsics.h>
 #include <sched.h>

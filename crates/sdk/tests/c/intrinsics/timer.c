@@ -11,8 +11,8 @@ static void write_channel(unsigned channel, unsigned value) {
   EXPECT(channel == 7)
   decrementer = value;
 }
-#define __cw_rdch(channel) read_channel(channel)
-#define __cw_wrch(channel, value) write_channel(channel, value)
+#define __cw_read_channel(channel) read_channel(channel)
+#define __cw_write_channel(channel, value) write_channel(channel, value)
 #include "../../../c/lib/spu/timer.c"
 
 static int calls[SPU_TIMER_NTIMERS];
