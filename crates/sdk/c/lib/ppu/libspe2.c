@@ -246,10 +246,9 @@ int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int run
             && !(runflags & SPE_NO_CALLBACKS)) {
             int (*handler)(void *, unsigned) = (int (*)(void *, unsigned))callbacks[code & 0xff];
             char *local_store = spe_ls_area_get(spe);
-            /* The word after the stop instruction is the address of the arguments; a program of
-               `cellworks cc` leaves it at address 0 (spu_callback). */
-            if (handler && local_store
-                && handler(local_store, *(unsigned *)local_store & (LOCAL_STORE_BYTES - 1)) == 0)
+            /* It gets the address of the word after the stop instruction, which __send_to_ppe
+               writes to address 0. */
+            if (handler && local_store && handler(local_store, 0) == 0)
                 continue;
             stop[0] = SPE_CALLBACK_ERROR;
             result = -1;
