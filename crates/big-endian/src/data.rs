@@ -4,22 +4,9 @@ use std::collections::HashMap;
 
 use crate::text::{Rest, Type, names};
 
-/// Why a global variable is refused.
-pub(crate) enum Refusal {
-    Form,
-    /// It has the address of a label of C.
-    Label,
-}
-
-/// Returns the line of a global variable whose initial value has its bytes turned round.
-pub(crate) fn global(line: &str, types: &HashMap<&str, Type>) -> Result<String, Refusal> {
-    if line.contains(" blockaddress(") {
-        return Err(Refusal::Label);
-    }
-    translated(line, types).ok_or(Refusal::Form)
-}
-
-fn translated(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
+/// Returns the line of a global variable whose initial value has its bytes turned round, or `None`
+/// if its form is not known.
+pub(crate) fn global(line: &str, types: &HashMap<&str, Type>) -> Option<String> {
     // Lists for the linker, such as the constructors, do not lie in memory.
     if line.starts_with("@llvm.") {
         return Some(line.to_owned());

@@ -23,9 +23,38 @@
 mod data;
 mod emit;
 mod function;
+mod labels;
 mod link;
 mod module;
 mod text;
 
+/// The source of this crate. What was rewritten by other source is out of date, so the name of a
+/// cache contains a hash of these texts.
+pub const SOURCE: [&str; 8] = [
+    include_str!("data.rs"),
+    include_str!("emit.rs"),
+    include_str!("function.rs"),
+    include_str!("labels.rs"),
+    include_str!("lib.rs"),
+    include_str!("link.rs"),
+    include_str!("module.rs"),
+    include_str!("text.rs"),
+];
+
 pub use link::{LinkError, swap_pointers};
 pub use module::{RewriteError, rewrite};
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_source_has_every_file() {
+        let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap();
+        let mut texts: Vec<String> = files
+            .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+            .collect();
+        texts.sort();
+        let mut source = super::SOURCE;
+        source.sort_unstable();
+        assert_eq!(texts, source);
+    }
+}

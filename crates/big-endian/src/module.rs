@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::data;
 use crate::emit::Output;
 use crate::function::{self, Function, private_variables};
 use crate::text::{Rest, Type, names};
+use crate::{data, labels};
 
 /// The memory of wasm32 as its code generator describes it.
 const LAYOUT: &str = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20";
@@ -66,15 +66,6 @@ pub enum RewriteError {
         /// The function.
         function: String,
     },
-    /// The initial value of a variable has the address of a label.
-    #[error(
-        "variable `{variable}` is initialised with the address of a label, which has no place in \
-         memory; use `switch` instead"
-    )]
-    Label {
-        /// The variable.
-        variable: String,
-    },
 }
 
 impl fmt::Debug for RewriteError {
@@ -98,6 +89,7 @@ impl fmt::Debug for RewriteError {
 ///   take turns, and not if another processor writes the same word at the same time;
 /// - a variable of which each thread has its own is found by `__cell_thread_local(first value,
 ///   size, alignment)`;
+/// - the address of a label is a number, and a jump to it is a choice by this number;
 /// - `main` is `__cell_main`, and functions with names like `spu.rdch` are imports.
 ///
 /// # Errors
@@ -113,6 +105,7 @@ impl fmt::Debug for RewriteError {
 /// # Ok::<(), cellworks_big_endian::RewriteError>(())
 /// ```
 pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
+    let ir = labels::numbered(ir);
     let lines: Vec<&str> = ir.lines().collect();
     let types = named_types(&lines);
     let variables = lines.iter().filter(|line| line.starts_with('@'));
@@ -176,12 +169,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
             let global = if line.contains(" alias ") {
                 line.to_owned()
             } else {
-                data::global(line, &types).map_err(|refusal| match refusal {
-                    data::Refusal::Form => form(),
-                    data::Refusal::Label => RewriteError::Label {
-                        variable: Rest(line).name().unwrap_or("@")[1..].to_owned(),
-                    },
-                })?
+                data::global(line, &types).ok_or_else(form)?
             };
             out.line(global);
         } else {

@@ -294,9 +294,9 @@ fn a_makefile_with_plain_rules_works() {
     shell.write("spu.c", SPU);
     shell.write(
         "Makefile",
-        "hello: main.o hello_spu.o\n\tppu-gcc -m64 -o $@ $^ -lspe2 -lpthread\n\
+        "hello: main.o hello_spu.so\n\tppu-gcc -m64 -o $@ $^ -lspe2 -lpthread\n\
          main.o: main.c\n\tppu-gcc -Wall -MMD -c $< -o $@\n\
-         hello_spu.o: hello_spu\n\tppu-embedspu -m64 $< $< $@\n\
+         hello_spu.so: hello_spu\n\tppu-embedspu -m64 $< $< $@\n\
          hello_spu: spu.c\n\tspu-gcc -O3 -std=gnu99 -mbranch-hints $< -o $@\n",
     );
     let output = shell.run("make -s");
@@ -535,6 +535,62 @@ fn classes_of_cpp_need_no_library() {
     );
     shell.prints("ppu-g++ -O2 main.cpp -o main");
     assert_eq!(exec(&shell, "./main"), "made\nmade\n8 8\nmade\n1.414\n");
+}
+
+#[test]
+fn a_note_says_how_a_program_gets_a_folder() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write(
+        "open.c",
+        "#include <stdio.h>\n\
+         int main(int count, char **names) { while (--count) fopen(*++names, \"r\"); return 3; }\n",
+    );
+    shell.write("given/a", "");
+    shell.prints("ppu-gcc open.c -o open");
+    let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
+    for (arguments, note) in [
+        ("./open in.pgm", Some(("in.pgm", "."))),
+        ("./open data/in.pgm /other", Some(("data/in.pgm", "."))),
+        ("./open ../data/in.pgm", Some(("../data/in.pgm", "../data"))),
+        (
+            "--dir given ./open given/a /tmp/data/in.pgm",
+            Some(("/tmp/data/in.pgm", "/tmp/data")),
+        ),
+        ("--dir . ./open in.pgm /dev/null", None),
+    ] {
+        let output = shell.run(&format!("{sdk} exec {arguments}"));
+        let note = note.map_or_else(String::new, |(file, folder)| {
+            format!(
+                "cellworks: the program looks for {file}, and a program sees only the folders that it is given: \
+                 add --dir {folder}\n"
+            )
+        });
+        assert_eq!(String::from_utf8_lossy(&output.stderr), note, "{arguments}");
+        assert_eq!(output.status.code(), Some(3), "{arguments}");
+    }
+}
+
+#[test]
+fn headers_bring_what_those_of_the_sdk_and_of_linux_do() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write(
+        "libspe2.c",
+        "#include <libspe2.h>\nuint64_t f(void) { fprintf(stderr, \"\"); return errno + INT_MAX + SPE_INVALID_DMA; }\n",
+    );
+    shell.write(
+        "types.c",
+        "#include <stdlib.h>\noff_t f(pid_t a) { return a; }\n",
+    );
+    shell.write(
+        "malloc.c",
+        "#include <malloc.h>\nFILE *f(void) { return stdout; }\n",
+    );
+    shell.prints("for name in libspe2 types malloc; do ppu-gcc -Wall -c $name.c; done");
+    shell.prints("for name in types malloc; do spu-gcc -Wall -c $name.c; done");
 }
 
 #[test]

@@ -175,10 +175,6 @@ fn what_webassembly_does_not_have_is_refused_with_a_sentence() {
             "error: the PPU program has no function `main`",
         ),
         (
-            "int main(void) { static void *to[] = {&&a}; goto *to[0]; a: return 0; }\n",
-            "is initialised with the address of a label",
-        ),
-        (
             "#include <spu_intrinsics.h>\nchar big[300000]; int main(void) { return big[1]; }\n",
             "error: the variables of the SPU program take 3",
         ),

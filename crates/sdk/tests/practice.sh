@@ -198,6 +198,136 @@ for machine in host ps3; do
         sh $machine "$built/classes"
 done
 
+# image FILE WIDTH HEIGHT: writes a grey image with a comment, as the next programs read it.
+image() {
+    awk -v w="$2" -v h="$3" 'BEGIN {
+        printf "P5\n# made\n%d %d\n255\n", w, h
+        for (y = 0; y < h; y++) for (x = 0; x < w; x++) printf "%c", 33 + (x * 7 + y * 5 + int(x * y / 7)) % 90
+    }' >"$1"
+}
+
+# writes EXPECTED FILE PROGRAM ARGUMENTS...: runs a program on both machines, and compares FILE, which
+# it writes, with EXPECTED.
+writes() {
+    expected=$1
+    written=$2
+    program=$3
+    shift 3
+    for machine in host ps3; do
+        rm -f "$written"
+        try "$program $* on $machine" sh -c \
+            'machine=$1 expected=$2 written=$3; shift 3
+             cellworks exec --machine "$machine" --dir . "$@" && cmp "$written" "$expected"' \
+            sh "$machine" "$expected" "$written" "$program" "$@"
+    done
+}
+
+echo 'vandrei/ASC-Tema3'
+fetch vandrei ASC-Tema3 e3e9fd42d64991ad9f048beb2d5fedb926c1a947
+try 'it builds' make
+try 'the serial program builds' make -C serial
+image in.pgm 64 128
+# The image by the serial program is that of the next two programs, too.
+cellworks exec --dir . serial/serial in.pgm serial.cmp serial.pgm >/dev/null
+compressed=$PWD/serial.cmp
+writes "$compressed" spu.cmp ppu/tema3_ppu 0 0 4 in.pgm spu.cmp spu.pgm
+writes "$compressed" spu.cmp ppu/tema3_ppu 1 1 4 in.pgm spu.cmp spu.pgm
+
+echo 'AndreiDuma/tema3-asc'
+fetch AndreiDuma tema3-asc bf52311fe3283e5bb5559f974acd3c4c05888547
+try 'it builds' make
+image in.pgm 64 128
+writes "$compressed" spu.cmp ./tema3 0 0 4 in.pgm spu.cmp spu.pgm
+writes "$compressed" spu.cmp ./tema3 2 1 4 in.pgm spu.cmp spu.pgm
+
+echo 'razvancojocaru/CellBE-Compression'
+fetch razvancojocaru CellBE-Compression 92fc1fc99d55ee706b7743936ada980df68a89a4
+try 'it builds' make
+image in.pgm 64 128
+writes "$compressed" spu.cmp ppu/tema3 0 0 4 in.pgm spu.cmp spu.pgm
+writes "$compressed" spu.cmp ppu/tema3 1 0 4 in.pgm spu.cmp spu.pgm
+
+echo 'vmitris/Homework_CELL'
+fetch vmitris Homework_CELL f6f33b060088e84f0a6b531bee89f295b52224ea
+try 'it builds' sh -c 'make -C spu && make -C ppu'
+(cd serial && make >/dev/null 2>&1)
+image in.pgm 64 128
+serial/btc in.pgm serial.btc serial.pgm >/dev/null
+writes serial.pgm spu.pgm ppu/tema3 0 4 in.pgm spu.btc spu.pgm
+
+echo 'Cristof17/Tiny-Encryption-on-Cell-Broadband-Engine'
+fetch Cristof17 Tiny-Encryption-on-Cell-Broadband-Engine 0bdc23d6438717c20544aea8a682ebcf967576fa
+try 'it builds' make
+image plain 64 127
+head -c 8192 plain >text
+printf '%s' 0123456789abcdef >key
+for machine in host ps3; do
+    try "what is encrypted and decrypted is the text, on $machine" sh -c \
+        'cellworks exec --machine "$1" --dir . ppu/tema3 4 0 0 e text key secret &&
+         cellworks exec --machine "$1" --dir . ppu/tema3 2 1 1 d secret key again && cmp again text' sh $machine
+done
+
+for program in albertzaharovits/IBMCELL_scaled_multimage_preview/6e21adb513433472b6aebae45ff806ed9222eccf \
+    elf11/TVChannelOptimizationCellArch/07fddd7b6bccf8a02e282d110bdfe1d94833c667; do
+    echo "${program%/*}"
+    # shellcheck disable=SC2046 # the three parts are three words
+    fetch $(echo "$program" | tr / ' ')
+    try 'it builds' make
+    for stream in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16; do
+        mkdir -p in/stream$stream
+        awk -v s=$stream 'BEGIN {
+            printf "P6\n640 384\n255\n"
+            for (y = 0; y < 384; y++) for (x = 0; x < 640; x++)
+                printf "%c%c%c", 1 + (s * 13 + int(x / 8)) % 120, 1 + int(y / 4) % 120, 1 + (x + y) % 120
+        }' >in/stream$stream/image1.pnm
+    done
+    mkdir out
+    # All four ways of transfer scale to the same image.
+    cellworks exec --dir . ./program in out 1 4 0 >/dev/null && mv out/result1.pnm expected.pnm
+    for way in 0 1 2 3; do
+        writes expected.pnm out/result1.pnm ./program in out 1 4 $way
+    done
+done
+
+echo 'Tch3renk0v/PS3-Hello_SPE'
+fetch Tch3renk0v PS3-Hello_SPE b69ef1040d1525d0441a15c70bdbe792ad52b56a
+try 'it builds' make CC=ppu-gcc
+for machine in host ps3; do
+    try "each SPE says hello, on $machine" sh -c \
+        '[ "$(cellworks exec --machine "$1" ./Hello.exec | grep -c "Hello from spe")" -ge 6 ]' sh $machine
+done
+
+echo 'declanmalone/gnetraid, PS3-IDA'
+fetch declanmalone gnetraid 68b3ba1df6ebace29bdecf761440ff9bbdf53bab
+cd PS3-IDA || exit 2
+for example in 01-malloc 02-mailbox 03-runargs 05-semaphore 06-dma 07-shebang; do
+    try "$example builds" sh -c 'eval "$(cellworks cc --env --native)" && make -C "$1"' sh $example
+done
+for machine in host ps3; do
+    try "02-mailbox on $machine" sh -c \
+        'cd 02-mailbox && cellworks exec --machine "$1" --dir . ./host | grep -q "End of PPU thread"' sh $machine
+    try "03-runargs on $machine" sh -c \
+        'cd 03-runargs && cellworks exec --machine "$1" --dir . ./host | grep -q "our cols = 4"' sh $machine
+done
+
+echo 'dcestari/cell-ant-system'
+fetch dcestari cell-ant-system 84ffb78f69f10c1ec4b6a46ffab26e2f86edd374
+# Four lines: addresses of the PPU have 32 bits here.
+sed -i 's/unsigned long long \(distances_addresses\|pheromones_addresses\)/unsigned int \1/
+    s/\(addresses, distances, sizeof(unsigned\) long long)/\1 int)/' spu/as_spu.c
+try 'it builds' make
+
+echo 'jlinford/fixedgrid, 2D'
+fetch jlinford fixedgrid 90147defe10a0d3c03a7c97207caea66928f4fbb
+for variant in 1spu nspu nspu_doublebuff dma_mailbox; do
+    try "$variant builds" make -C 2D/cell/branches/$variant
+done
+
+# What stopped others: riga needs libspucrypto, AKS-CBE needs libmpm, cellstream has assembly,
+# CellBE-particle-system needs sockets, cell-image-evolving needs Magick++. Tema-3-Cell-BTC has
+# variables larger than a local store; asc.3 and Arhitectura-Sistemelor-de-Calcul-tema3 lose words
+# that they write to a full mailbox.
+
 echo 'davidoguns/raytracer'
 fetch davidoguns raytracer 2f9d1d6c68a529f0018aad22b791c8200269214f
 try 'spu builds' make -C spu

@@ -416,7 +416,7 @@ fn the_report_at_a_limit_names_lines_of_c() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     for part in [
         "SPE 0 waits for a word in its inbound mailbox at ",
-        "/limit-spu.c:7:16 in __cell_main",
+        "/limit-spu.c:7:16 in main",
         "SPE 1 computes",
         "thread 0 waits for thread 1 to end at ",
         "/limit.c:23:5 in main",
@@ -454,7 +454,7 @@ fn a_bundle_with_wrong_addresses_ends_in_an_error() {
         u32::MAX,
     ] {
         let module = format!(
-            r#"(module (@custom "cellworks" "1 ppu big-endian")
+            r#"(module (@custom "cellworks" "2 ppu big-endian")
                 (import "ppu" "context_create" (func $create (param i32) (result i32)))
                 (import "ppu" "context_destroy" (func $destroy (param i32) (result i32)))
                 (import "ppu" "show_problem_state" (func $registers (param i32 i32) (result i32)))

@@ -3,6 +3,8 @@
 //! Each flag is one of four: it goes to clang, it is done here, it means nothing for WebAssembly,
 //! or it is unknown. An unknown flag is reported once, in a sentence, and left out.
 
+use std::io::Read;
+
 use super::tools::{Side, Stack};
 
 /// What a command line asks for.
@@ -509,7 +511,8 @@ impl Parser {
                 return Ok(());
             }
             (Some(language), _) => Some(language.clone()),
-            (None, "so") => {
+            // Some Makefiles give this name to what embedspu makes.
+            (None, "so") if !begins_as_object(path) => {
                 return Err(format!(
                     "{path}: a shared library of another computer cannot be linked; make an archive of its sources \
                      with ppu-gcc -c and ppu-ar"
@@ -578,6 +581,12 @@ fn stack(flags: &[String]) -> Stack {
         bytes: number("stack-size="),
         top: number(" __stack=").or_else(|| number("--defsym=__stack=")),
     }
+}
+
+fn begins_as_object(path: &str) -> bool {
+    let mut begin = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == *b"\0asm"
 }
 
 /// The deepest nesting of files of arguments. A file that names itself would have no end.

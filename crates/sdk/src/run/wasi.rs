@@ -1,12 +1,13 @@
 //! Files, arguments, time and randomness for both sides: `wasi_snapshot_preview1`, over big-endian
 //! memory. All programs of a run share the open files, as on a Cell, whose SPEs ask the PPE.
 //!
-//! A program sees the standard streams and the folders that it was given. `cap-std` keeps it in
-//! them. Time is the machine's.
+//! A program sees the standard streams, `/dev/null` and the folders that it was given. `cap-std`
+//! keeps it in them. If it looks elsewhere, a note says what to type. Time is the machine's.
 
 // Rejected: `wasmtime-wasi`, which reads and writes little-endian memory.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cap_std::fs::{Dir, File, FileType, Metadata, MetadataExt, OpenOptions};
@@ -24,6 +25,7 @@ const FAULT: Errno = Errno(21);
 const MFILE: Errno = Errno(33);
 const INVAL: Errno = Errno(28);
 const IO: Errno = Errno(29);
+const NOENT: Errno = Errno(44);
 const NOSYS: Errno = Errno(52);
 const NOTDIR: Errno = Errno(54);
 const NOTSUP: Errno = Errno(58);
@@ -68,8 +70,29 @@ enum Open {
     Input,
     Output,
     Error,
+    /// `/dev/null`.
+    Null,
     File(File),
-    Folder { dir: Dir, name: Option<String> },
+    Folder {
+        dir: Dir,
+        name: Option<String>,
+    },
+    /// `/dev`, which has `null`.
+    Devices,
+    /// All folders that the program was not given.
+    Refused,
+}
+
+impl Open {
+    /// Returns the name of a folder that a program has from the start.
+    fn first_name(&self) -> Option<&str> {
+        match self {
+            Self::Folder { name, .. } => name.as_deref(),
+            Self::Devices => Some("/dev"),
+            Self::Refused => Some("."),
+            _ => None,
+        }
+    }
 }
 
 /// A question about time: the part of an import that only the machine can answer.
@@ -90,6 +113,8 @@ pub(crate) struct Wasi {
     began: u64,
     /// The state of the generator of random numbers, the same in each run.
     random: u64,
+    /// Whether the program was told how to get a folder that it was not given.
+    has_advised: bool,
 }
 
 /// The data of a store with WASI.
@@ -109,7 +134,14 @@ impl Wasi {
         folders: Vec<(String, Dir)>,
         began: u64,
     ) -> Self {
-        let streams = [Open::Input, Open::Output, Open::Error];
+        // The C library takes the folder with the longest name that fits, of these the last.
+        let first = [
+            Open::Input,
+            Open::Output,
+            Open::Error,
+            Open::Refused,
+            Open::Devices,
+        ];
         let folders = folders.into_iter().map(|(name, dir)| Open::Folder {
             dir,
             name: Some(name),
@@ -117,9 +149,10 @@ impl Wasi {
         Self {
             arguments,
             environment,
-            files: streams.into_iter().chain(folders).map(Some).collect(),
+            files: first.into_iter().chain(folders).map(Some).collect(),
             began,
             random: 0x9e37_79b9_7f4a_7c15,
+            has_advised: false,
         }
     }
 
@@ -133,16 +166,45 @@ impl Wasi {
     fn file(&mut self, fd: u32) -> Result<&mut File, Errno> {
         match self.open(fd)? {
             Open::File(file) => Ok(file),
-            Open::Folder { .. } => Err(BADF),
+            Open::Folder { .. } | Open::Devices | Open::Refused => Err(BADF),
             _ => Err(SPIPE),
         }
     }
 
-    fn folder(&mut self, fd: u32) -> Result<&Dir, Errno> {
+    /// Returns a folder, in which the program looks for `path`.
+    fn folder(&mut self, fd: u32, path: &str) -> Result<&Dir, Errno> {
+        if matches!(self.open(fd)?, Open::Refused) {
+            self.advise(path);
+        }
         match self.open(fd)? {
             Open::Folder { dir, .. } => Ok(dir),
+            Open::Devices | Open::Refused => Err(NOENT),
             _ => Err(NOTDIR),
         }
+    }
+
+    /// Says once how a program gets a folder in which it looks for `path`.
+    fn advise(&mut self, path: &str) {
+        if self.has_advised {
+            return;
+        }
+        self.has_advised = true;
+        // The C library has taken the first slash away. The folder with which the path begins is
+        // there or here.
+        let mut path = PathBuf::from(path);
+        let first = path.iter().next().map(Path::new);
+        if first.is_some_and(|first| Path::new("/").join(first).is_dir() && !first.is_dir()) {
+            path = Path::new("/").join(path);
+        }
+        let folder = match path.parent() {
+            Some(parent) if path.is_absolute() || path.starts_with("..") => parent,
+            _ => Path::new("."),
+        };
+        eprintln!(
+            "cellworks: the program looks for {}, and a program sees only the folders that it is given: add --dir {}",
+            path.display(),
+            folder.display()
+        );
     }
 
     fn add(&mut self, open: Open) -> Result<u32, Errno> {
@@ -200,7 +262,10 @@ impl Wasi {
         Self::buffers(memory, list, count, done, |at, bytes| {
             let bytes = memory.bytes(at, bytes)?;
             match open {
-                Open::Input | Open::Folder { .. } => return Err(BADF),
+                Open::Input | Open::Folder { .. } | Open::Devices | Open::Refused => {
+                    return Err(BADF);
+                }
+                Open::Null => {}
                 Open::Output => {
                     let mut output = io::stdout().lock();
                     output.write_all(&bytes)?;
@@ -222,6 +287,7 @@ impl Wasi {
             let read = match open {
                 Open::Input => io::stdin().lock().read(&mut buffer)?,
                 Open::File(file) => file.read(&mut buffer)?,
+                Open::Null => 0,
                 _ => return Err(BADF),
             };
             memory.set_bytes(at, &buffer[..read])?;
@@ -265,9 +331,9 @@ impl Wasi {
 
     fn fd_fdstat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
         let kind = match self.open(fd)? {
-            Open::Input | Open::Output | Open::Error => 2,
+            Open::Input | Open::Output | Open::Error | Open::Null => 2,
             Open::File(_) => 4,
-            Open::Folder { .. } => 3,
+            Open::Folder { .. } | Open::Devices | Open::Refused => 3,
         };
         // All rights but those to seek and tell in a stream, by which a C library knows a terminal.
         let rights = if kind == 2 { !0x24 } else { !0u64 };
@@ -324,7 +390,7 @@ impl Wasi {
         at: u32,
     ) -> Done {
         let path = Self::path(memory, path.0, path.1)?;
-        let folder = self.folder(fd)?;
+        let folder = self.folder(fd, &path)?;
         let follow = follow & 1 != 0;
         let metadata = if follow {
             folder.metadata(path)?
@@ -343,7 +409,11 @@ impl Wasi {
         opened: u32,
     ) -> Done {
         let path = Self::path(memory, path.0, path.1)?;
-        let folder = self.folder(fd)?;
+        if matches!(self.open(fd)?, Open::Devices) && path == "null" {
+            let fd = self.add(Open::Null);
+            return Ok(memory.set_u32(opened, fd?)?);
+        }
+        let folder = self.folder(fd, &path)?;
         let (create, directory, exclusive, truncate) =
             (how & 1 != 0, how & 2 != 0, how & 4 != 0, how & 8 != 0);
         let (read, write, append) = (rights & 2 != 0, rights & 0x40 != 0, flags & 1 != 0);
@@ -376,23 +446,13 @@ impl Wasi {
     }
 
     fn fd_prestat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
-        let Open::Folder {
-            name: Some(name), ..
-        } = self.open(fd)?
-        else {
-            return Err(BADF);
-        };
+        let name = self.open(fd)?.first_name().ok_or(BADF)?;
         memory.set_u32(at, 0)?;
         Ok(memory.set_u32(at.saturating_add(4), name.len() as u32)?)
     }
 
     fn fd_prestat_dir_name(&mut self, memory: &Guest, fd: u32, at: u32, bytes: u32) -> Done {
-        let Open::Folder {
-            name: Some(name), ..
-        } = self.open(fd)?
-        else {
-            return Err(BADF);
-        };
+        let name = self.open(fd)?.first_name().ok_or(BADF)?;
         let name = name.as_bytes().get(..bytes as usize).ok_or(INVAL)?;
         Ok(memory.set_bytes(at, name)?)
     }
@@ -407,7 +467,7 @@ impl Wasi {
         used: u32,
     ) -> Done {
         let mut all = Vec::new();
-        let entries = self.folder(fd)?.entries()?;
+        let entries = self.folder(fd, ".")?.entries()?;
         for (index, entry) in entries.enumerate().skip(from as usize) {
             let entry = entry?;
             let name = entry.file_name();
@@ -434,8 +494,8 @@ impl Wasi {
     fn path_rename(&mut self, memory: &Guest, from: (u32, u32, u32), to: (u32, u32, u32)) -> Done {
         let old = Self::path(memory, from.1, from.2)?;
         let new = Self::path(memory, to.1, to.2)?;
-        let target = self.folder(to.0)?.try_clone()?;
-        Ok(self.folder(from.0)?.rename(old, &target, new)?)
+        let target = self.folder(to.0, &new)?.try_clone()?;
+        Ok(self.folder(from.0, &old)?.rename(old, &target, new)?)
     }
 
     fn random_get(&mut self, memory: &Guest, at: u32, bytes: u32) -> Done {
@@ -526,7 +586,7 @@ where
         fd_tell(fd: u32, at: u32) = |wasi, memory| wasi.fd_seek(memory, fd, 0, 1, at);
         fd_write(fd: u32, list: u32, count: u32, done: u32) = |wasi, memory| wasi.fd_write(memory, fd, list, count, done);
         path_create_directory(fd: u32, path: u32, bytes: u32) = |wasi, memory| {
-            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd)?.create_dir(path)?))
+            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd, &path)?.create_dir(path)?))
         };
         path_filestat_get(fd: u32, follow: u32, path: u32, bytes: u32, at: u32) = |wasi, memory| {
             wasi.path_filestat_get(memory, fd, follow, (path, bytes), at)
@@ -539,14 +599,14 @@ where
             |wasi, memory| wasi.path_open(memory, fd, (path, bytes), (how, rights, flags), opened);
         path_readlink(fd: u32, path: u32, bytes: u32, at: u32, room: u32, used: u32) = |wasi, memory| Err(NOTSUP);
         path_remove_directory(fd: u32, path: u32, bytes: u32) = |wasi, memory| {
-            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd)?.remove_dir(path)?))
+            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd, &path)?.remove_dir(path)?))
         };
         path_rename(from: u32, old: u32, old_bytes: u32, to: u32, new: u32, new_bytes: u32) = |wasi, memory| {
             wasi.path_rename(memory, (from, old, old_bytes), (to, new, new_bytes))
         };
         path_symlink(old: u32, old_bytes: u32, fd: u32, new: u32, new_bytes: u32) = |wasi, memory| Err(NOTSUP);
         path_unlink_file(fd: u32, path: u32, bytes: u32) = |wasi, memory| {
-            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd)?.remove_file(path)?))
+            Wasi::path(memory, path, bytes).and_then(|path| Ok(wasi.folder(fd, &path)?.remove_file(path)?))
         };
         proc_raise(signal: u32) = |wasi, memory| Err(NOSYS);
         random_get(at: u32, bytes: u32) = |wasi, memory| wasi.random_get(memory, at, bytes);

@@ -77,6 +77,8 @@ const OLD_C: &[&str] = &[
     "-Wno-implicit-int",
     "-Wno-deprecated-non-prototype",
     "-Wno-return-type",
+    // printf prints vectors.
+    "-Wno-format-invalid-specifier",
     "-Wno-error=implicit-function-declaration",
     "-Wno-error=int-conversion",
     "-Wno-error=incompatible-pointer-types",
@@ -131,6 +133,7 @@ impl<'a> FrontEnd<'a> {
         ]);
         for folder in [
             own.join("include").join(side_folder),
+            common.join("simdmath"),
             common,
             library.join("include"),
         ] {

@@ -270,6 +270,12 @@ const LEFT_OUT: &[&str] = &[
     "wordexp.h",
 ];
 
+/// Returns the texts by which it is compiled: what others compiled is out of date.
+fn compiled_by() -> impl Iterator<Item = &'static str> {
+    let here = [include_str!("library.rs"), include_str!("compile.rs")];
+    here.into_iter().chain(cellworks_big_endian::SOURCE)
+}
+
 /// The compiled C library.
 pub(crate) struct Library {
     folder: PathBuf,
@@ -284,7 +290,7 @@ impl Library {
             .iter()
             .filter(|(path, _)| path.starts_with("lib/libc/"));
         let texts = ours.flat_map(|(path, text)| [*path, *text]);
-        let texts = texts.chain([include_str!("library.rs"), include_str!("compile.rs")]);
+        let texts = texts.chain(compiled_by());
         let name = format!("libc-{}-{}", programs.version, fingerprint(texts));
         let folder = folder(cache, &name, |new| build(programs, cache, own, new))?;
         Ok(Self {
@@ -311,7 +317,7 @@ impl Library {
             Side::Spu => "spu",
         };
         let texts = FILES.iter().flat_map(|(path, text)| [*path, *text]);
-        let texts = texts.chain([include_str!("library.rs"), include_str!("compile.rs")]);
+        let texts = texts.chain(compiled_by());
         let name = format!("{side_name}-{}-{}", programs.version, fingerprint(texts));
         let ours = folder(&self.cache, &name, |new| {
             let mut sources = Vec::new();
@@ -678,6 +684,10 @@ fn flags(root: &Path, own: &Path, source: &Path) -> Vec<String> {
             .iter()
             .map(|folder| format!("-I{}", folder.display())),
     );
+    if source.ends_with("stdio/vfprintf.c") {
+        // `lib/libc/printf.c` has the function, and calls this one.
+        flags.push("-Dvfprintf=__cw_vfprintf".to_owned());
+    }
     let builtins = own.join("lib/libc/builtins.h");
     flags.extend(["-include".to_owned(), builtins.display().to_string()]);
     flags.push(format!(

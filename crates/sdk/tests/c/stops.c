@@ -4,9 +4,10 @@
 
 extern spe_program_handle_t stops_spu;
 
-static int callback(void *local_store, unsigned int data) {
-    unsigned int *word = (unsigned int *)((char *)local_store + data);
-    printf("PPU: called with %u\n", word[0]);
+static int callback(void *local_store, unsigned int after_the_stop) {
+    unsigned int data = *(unsigned int *)((char *)local_store + after_the_stop);
+    unsigned int *word = (unsigned int *)((char *)local_store + (data & 0xffffff));
+    printf("PPU: %u is called with %u\n", data >> 24, word[0]);
     word[0] *= 2;
     return 0;
 }

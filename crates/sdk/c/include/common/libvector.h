@@ -35,6 +35,13 @@ __CW_L(vec_float4, normalize4, (vec_float4 __a), (__a),
 /* `a` mirrored at the plane with the normal `n`, which has the length 1. */
 __CW_L(vec_float4, reflect_vec3, (vec_float4 __a, vec_float4 __n), (__a, __n),
        return __a - __n * (vec_float4)(2.0f * dot_product3(__a, __n));)
+__CW_L(vec_float4, load_vec_float4, (float __a, float __b, float __c, float __d), (__a, __b, __c, __d),
+       return (vec_float4){__a, __b, __c, __d};)
+__CW_L(vec_int4, load_vec_int4, (int __a, int __b, int __c, int __d), (__a, __b, __c, __d),
+       return (vec_int4){__a, __b, __c, __d};)
+/* `a` for 0, `b` for 1, and what lies between them. */
+__CW_L(vec_float4, lerp_vec, (vec_float4 __a, vec_float4 __b, vec_float4 __t), (__a, __b, __t),
+       return __a + (__b - __a) * __t;)
 
 #undef __CW_L
 

@@ -13,6 +13,7 @@ typedef struct spe_program_handle {
 typedef struct spe_context *spe_context_ptr_t;
 typedef struct spe_gang_context *spe_gang_context_ptr_t;
 typedef struct spe_event_handler *spe_event_handler_ptr_t;
+typedef int spe_event_handler_t;
 
 /* Why a program stopped. */
 typedef struct spe_stop_info {
@@ -88,6 +89,7 @@ enum ps_area {
 #define SPE_DMA_ALIGNMENT 0x0008
 #define SPE_DMA_SEGMENTATION 0x0020
 #define SPE_DMA_STORAGE 0x0040
+#define SPE_INVALID_DMA 0x0800
 
 /* Behaviors of mailboxes. */
 #define SPE_MBOX_ALL_BLOCKING 1

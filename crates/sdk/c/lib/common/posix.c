@@ -90,6 +90,19 @@ char *gets(char *line)
     return letter == EOF && at == 0 ? NULL : line;
 }
 
+char *tmpnam(char *name)
+{
+    static char own[L_tmpnam];
+    static unsigned int number;
+
+    if (name == NULL)
+        name = own;
+    do
+        snprintf(name, L_tmpnam, "./cw-tmp-%u", number++);
+    while (access(name, F_OK) == 0);
+    return name;
+}
+
 /* The file has no name any more when the program gets it. */
 FILE *tmpfile(void)
 {

@@ -309,12 +309,11 @@ int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int run
             && !(runflags & SPE_NO_CALLBACKS)) {
             void *handler = callbacks[code & 0xff];
             char *local_store = spe_ls_area_get(spe);
-            /* The word after the stop instruction is the address of the arguments; a program of
-               `cellworks cc` leaves it at address 0 (spu_callback). */
+            /* It gets the address of the word after the stop instruction, which __send_to_ppe
+               writes to address 0. */
             int error = 1;
             if (handler && local_store) {
-                unsigned arguments = *(unsigned *)local_store & (LOCAL_STORE_BYTES - 1);
-                error = (int)call(handler, local_store, (void *)arguments);
+                error = (int)call(handler, local_store, NULL);
                 if (error == 0)
                     continue;
             }

@@ -147,6 +147,9 @@ static void vectors(void) {
   TIMES(50) {
     float *x = a.e_float4, *y = b.e_float4;
     reals(&a, 0), reals(&b, 0);
+    NUMBER("load_vec_float4", load_vec_float4(1, 2, x[0], 4)[2], x[0])
+    NUMBER("load_vec_int4", load_vec_int4(1, 2, 3, 4)[3], 4)
+    NUMBER("lerp_vec", lerp_vec(a.float4, b.float4, (vec_float4){0.5f, 0, 0, 0})[0], x[0] + (y[0] - x[0]) * 0.5f)
     NUMBER("dot_product3", dot_product3(a.float4, b.float4), x[0] * y[0] + x[1] * y[1] + x[2] * y[2])
     NUMBER("_dot_product4", _dot_product4(a.float4, b.float4), x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3])
     NUMBER("sum_across_float3", sum_across_float3(a.float4), x[0] + x[1] + x[2])

@@ -36,7 +36,32 @@ __attribute__((noinline)) static double number(int which) {
   }
 }
 
+/* A table of labels. */
+__attribute__((noinline)) static int run(const unsigned char *code) {
+  static void *const labels[] = {&&add, &&times, &&jump, &&end};
+  int sum = 1;
+  void *next = &&back;
+again:
+  goto *labels[*code++];
+add:
+  sum += *code++;
+  goto again;
+times:
+  sum *= *code++;
+  goto again;
+jump:
+  goto *next;
+back:
+  next = &&end;
+  sum += 1000;
+  goto again;
+end:
+  return sum;
+}
+
 int main(void) {
+  const unsigned char code[] = {0, 4, 1, 3, 2, 1, 2, 2};
+  printf("%d\n", run(code));
   for (volatile int i = 0; i < 6; i++) printf("%s %d %g\n", name(i), function(i)(10), number(i));
   return 0;
 }

@@ -24,6 +24,11 @@ int main(void) {
   printf("%Lf %Lg\n", 1.25L, 1e300L);
   printf("%5s|%-5s|%.2s|%c|%p|%%|%n\n", "ab", "cd", "efg", 'x', (void *)16, &i);
   printf("%d\n", i);
+  printf("%vd|%,vf|%hvx|%vc|%*.1vf|%d %vu %lld %vhd %s\n", (__vector int){1, -2, 3, 4}, (__vector float){1, 2.5f, -3, 0},
+         (__vector unsigned short){1, 2, 3, 4, 5, 6, 7, 0xffff},
+         (__vector unsigned char){'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p'}, 5,
+         (__vector float){1, 2.5f, -3, 0}, 7, (__vector unsigned){1, 2, 3, -1}, 1LL << 40,
+         (__vector short){1, 2, 3, 4, 5, 6, 7, -8}, "end");
   i = sscanf("12 -7 3.5 1e10 2.25 0x1F name 9000000000 200", "%d %hd %f %lf %Lf %x %9s %lld %hhu", &i, &s, &f, &d,
              &l, &hex, name, &big, &c);
   printf("%d %d %g %g %Lg %x %s %lld %d\n", i, s, f, d, l, hex, name, big, c);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/times.h>
@@ -20,7 +21,7 @@ int main(void)
     struct timespec millisecond = {0, 1000000};
     struct rusage usage;
     struct tms used;
-    char name[8];
+    char name[8], temporary[L_tmpnam];
     int *memory;
 
     usleep(2000);
@@ -40,6 +41,9 @@ int main(void)
     printf("memory %d %d\n", memory[4] + memory[5], (unsigned)memory % 4096);
     printf("unmapped %d\n", munmap(memory, 8192));
     printf("no file %d\n", mmap(NULL, 16, PROT_READ, MAP_PRIVATE, 99, 0) == MAP_FAILED);
+
+    printf("name %d\n", tmpnam(temporary) == temporary && strlen(temporary) < sizeof temporary);
+    printf("null %d\n", putc('x', fopen("/dev/null", "w")) == 'x' && getc(fopen("/dev/null", "r")) == EOF);
 
     gethostname(name, sizeof name);
     printf("%s %d %d %d\n", name, getpid(), getpagesize(), getuid() == geteuid());
