@@ -165,6 +165,11 @@ fn threads_of_the_ppu_use_the_c_library_at_the_same_time() {
 }
 
 #[test]
+fn a_thread_that_exits_calls_its_cleanup_handlers() {
+    runs_on_the_ppu("cleanup", "at the pop\nfirst\nsecond\n5\n");
+}
+
+#[test]
 fn a_thread_begins_with_a_function_of_any_type() {
     let expected = "number returns 11\nnone returns its value: 1\ntwo returns its argument: 1\n\
                     wide returns 3\nsum 1131111\n";

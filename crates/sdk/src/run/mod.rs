@@ -68,6 +68,12 @@ impl LocalStores {
     ///
     /// Panics if the calls are not in the order of the SPEs.
     pub(crate) fn make(&self, spe: SpeId, bytes: usize) -> io::Result<Box<dyn Backing>> {
+        if bytes != LOCAL_STORE_BYTES {
+            return Err(io::Error::other(format!(
+                "a program of an SPU needs a local store of {LOCAL_STORE_BYTES} bytes, and {spe} has {bytes}; choose a \
+                 machine of Cells, such as ps3"
+            )));
+        }
         let memory = SharedMemory::new(bytes)?;
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(
@@ -79,6 +85,9 @@ impl LocalStores {
         Ok(Box::new(memory))
     }
 }
+
+/// The size of the local store for which programs of SPUs are linked.
+const LOCAL_STORE_BYTES: usize = 256 << 10;
 
 /// What a user gives a program.
 pub(crate) struct Given {

@@ -386,7 +386,8 @@ impl<'p> Ppu<'p> {
                     Ok(Served::Fault(why)) => self.threads[index].link.answer(Answer::Fault(why)),
                     Err(why) => failure = Some(why),
                 }
-                self.threads[index].question = None;
+                let thread = &mut self.threads[index];
+                (thread.question, thread.place) = (None, None);
                 return true;
             }
             false

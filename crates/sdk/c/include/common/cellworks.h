@@ -20,6 +20,12 @@ extern void __cw_va_start(__cw_va_list *list) __asm__("llvm.va_start.p0");
 }
 #endif
 
+/* Headers of the C library use a type that C has since 2011. */
+#ifndef __cplusplus
+#define __need_max_align_t
+#include <stddef.h>
+#endif
+
 #define __builtin_va_list __cw_va_list
 #define __builtin_va_start(list, last) __cw_va_start(&(list))
 #define __builtin_va_end(list) ((void)(list))

@@ -122,14 +122,20 @@ int pthread_key_delete(pthread_key_t);
 void *pthread_getspecific(pthread_key_t);
 int pthread_setspecific(pthread_key_t, const void *);
 
-/* Nothing can end a thread from outside, so what a cleanup handler is for cannot happen. */
+/* What pthread_exit calls, the last one first. */
+struct __cw_cleanup {
+    void (*function)(void *);
+    void *argument;
+    struct __cw_cleanup *next;
+};
+void __cw_cleanup_push(struct __cw_cleanup *);
+void __cw_cleanup_pop(struct __cw_cleanup *, int execute);
 #define pthread_cleanup_push(function, argument)                                                    \
     do {                                                                                            \
-        void (*__cleanup)(void *) = (function);                                                     \
-        void *__cleanup_argument = (argument);
+        struct __cw_cleanup __cleanup = {(void (*)(void *))(function), (argument), 0};              \
+        __cw_cleanup_push(&__cleanup);
 #define pthread_cleanup_pop(execute)                                                                \
-    if (execute)                                                                                    \
-        __cleanup(__cleanup_argument);                                                              \
+    __cw_cleanup_pop(&__cleanup, (execute));                                                        \
     }                                                                                               \
     while (0)
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -56,6 +57,7 @@ struct thread {
     void *stack;
     void *start, *argument;
     const void *values[KEYS];
+    struct __cw_cleanup *cleanups;
     /* A hash table by the addresses of the first values, at most half full. */
     struct variable *variables;
     unsigned used, room;
@@ -253,7 +255,20 @@ int pthread_detach(pthread_t thread) {
     return error;
 }
 
+void __cw_cleanup_push(struct __cw_cleanup *cleanup) {
+    cleanup->next = self()->cleanups;
+    self()->cleanups = cleanup;
+}
+
+void __cw_cleanup_pop(struct __cw_cleanup *cleanup, int execute) {
+    self()->cleanups = cleanup->next;
+    if (execute)
+        call(cleanup->function, cleanup->argument, NULL);
+}
+
 void pthread_exit(void *value) {
+    while (self()->cleanups)
+        __cw_cleanup_pop(self()->cleanups, 1);
     ends(self());
     thread_exit(value);
 }
@@ -263,9 +278,12 @@ int pthread_equal(pthread_t one, pthread_t other) { return one == other; }
 int pthread_yield(void) { return thread_yield(); }
 int sched_yield(void) { return thread_yield(); }
 
-/* A thread cannot be ended from outside. */
+/* A thread cannot be ended from outside, and few programs look at the result. */
 int pthread_cancel(pthread_t thread) {
+    static int said;
     (void)thread;
+    if (!said++)
+        fputs("note: pthread_cancel does nothing here, and the thread goes on\n", stderr);
     return ENOSYS;
 }
 
