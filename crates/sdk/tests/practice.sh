@@ -232,7 +232,6 @@ image in.pgm 64 128
 cellworks exec --dir . serial/serial in.pgm serial.cmp serial.pgm >/dev/null
 compressed=$PWD/serial.cmp
 writes "$compressed" spu.cmp ppu/tema3_ppu 0 0 4 in.pgm spu.cmp spu.pgm
-writes "$compressed" spu.cmp ppu/tema3_ppu 1 0 4 in.pgm spu.cmp spu.pgm
 
 echo 'AndreiDuma/tema3-asc'
 fetch AndreiDuma tema3-asc bf52311fe3283e5bb5559f974acd3c4c05888547
