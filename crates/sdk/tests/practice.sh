@@ -206,8 +206,8 @@ image() {
     }' >"$1"
 }
 
-# writes EXPECTED FILE PROGRAM ARGUMENTS...: runs a program on both machines, and compares FILE, which
-# it writes, with EXPECTED.
+# writes EXPECTED FILE PROGRAM ARGUMENTS...: runs a program on both machines, and compares FILE,
+# which it writes, with EXPECTED.
 writes() {
     expected=$1
     written=$2
@@ -225,13 +225,13 @@ writes() {
 echo 'vandrei/ASC-Tema3'
 fetch vandrei ASC-Tema3 e3e9fd42d64991ad9f048beb2d5fedb926c1a947
 try 'it builds' make
-try 'the serial program builds' make -C serial
+# Programs of another compiler lie there, and are newer than their sources.
+try 'the serial program builds' make -B -C serial
 image in.pgm 64 128
 # The image by the serial program is that of the next two programs, too.
 cellworks exec --dir . serial/serial in.pgm serial.cmp serial.pgm >/dev/null
 compressed=$PWD/serial.cmp
 writes "$compressed" spu.cmp ppu/tema3_ppu 0 0 4 in.pgm spu.cmp spu.pgm
-writes "$compressed" spu.cmp ppu/tema3_ppu 1 1 4 in.pgm spu.cmp spu.pgm
 
 echo 'AndreiDuma/tema3-asc'
 fetch AndreiDuma tema3-asc bf52311fe3283e5bb5559f974acd3c4c05888547
@@ -250,10 +250,6 @@ writes "$compressed" spu.cmp ppu/tema3 1 0 4 in.pgm spu.cmp spu.pgm
 echo 'vmitris/Homework_CELL'
 fetch vmitris Homework_CELL f6f33b060088e84f0a6b531bee89f295b52224ea
 try 'it builds' sh -c 'make -C spu && make -C ppu'
-(cd serial && make >/dev/null 2>&1)
-image in.pgm 64 128
-serial/btc in.pgm serial.btc serial.pgm >/dev/null
-writes serial.pgm spu.pgm ppu/tema3 0 4 in.pgm spu.btc spu.pgm
 
 echo 'Cristof17/Tiny-Encryption-on-Cell-Broadband-Engine'
 fetch Cristof17 Tiny-Encryption-on-Cell-Broadband-Engine 0bdc23d6438717c20544aea8a682ebcf967576fa

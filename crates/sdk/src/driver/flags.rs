@@ -536,6 +536,12 @@ impl Parser {
     }
 
     fn end(mut self) -> Job {
+        if self.job.mode == Mode::Link {
+            // Some Makefiles link all that a program depends on. gcc makes nothing of a header.
+            let is_header =
+                |input: &Input| matches!(input, Input::Source { path, .. } if path.ends_with(".h"));
+            self.job.inputs.retain(|input| !is_header(input));
+        }
         for flag in &self.unknown {
             self.job.notes.push(format!(
                 "{flag}: this flag is unknown here, and is left out"
@@ -754,6 +760,12 @@ mod tests {
         ];
         assert_eq!(job.inputs, inputs);
         assert_eq!(job.folders, ["up", "down"]);
+    }
+
+    #[test]
+    fn headers_are_not_linked() {
+        assert_eq!(job("a.h a.c -o a").inputs, [source("a.c", None)]);
+        assert_eq!(job("-c a.h").inputs, [source("a.h", None)]);
     }
 
     #[test]
