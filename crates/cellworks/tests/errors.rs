@@ -36,6 +36,7 @@ fn listed() -> impl Iterator<Item = &'static str> {
         cellworks::host::UsageUnknown,
         cellworks::machine::AtomicError,
         cellworks::machine::InterleaveError,
+        cellworks::machine::LateFault,
         cellworks::machine::LatencyTableError,
         cellworks::machine::NoRoom,
         cellworks::machine::ProgramPanic,
