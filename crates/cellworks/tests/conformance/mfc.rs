@@ -558,10 +558,12 @@ fn a_program_that_asks_takes_late_faults_itself<M: CellMachine>(machine: &M) {
         |spe, nowhere| {
             let mfc = spe.mfc();
             mfc.wait_all(TAG.mask());
-            let fault = mfc.take_late_fault();
-            let Some(LateFault { fault, place }) = fault else {
-                panic!("the list is illegal");
-            };
+            let late = mfc.take_late_fault().expect("the list is illegal");
+            assert!(
+                late.to_string().ends_with(" (issued at list.c:7)"),
+                "{late}"
+            );
+            let LateFault { fault, place } = late;
             assert!(
                 matches!(fault, MfcFault::DataStorage { ea, .. } if ea == nowhere),
                 "{fault:?}"

@@ -124,14 +124,16 @@ pub trait Mfc: Wait {
 }
 
 /// The fault of an enqueued command that has become illegal: see [`Mfc::take_late_fault`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{fault}")]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{fault}{}", place.map(|place| format!(" (issued at {place})")).unwrap_or_default())]
 pub struct LateFault {
     /// The fault.
     pub fault: MfcFault,
     /// The [place](crate::Spe::at) in foreign source where the command was issued.
     pub place: Option<&'static str>,
 }
+
+crate::debug_by_display!(LateFault);
 
 /// The reason why a command was not enqueued.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
