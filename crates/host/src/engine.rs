@@ -82,7 +82,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs or queues a command. `place` returns the place in foreign source where it is issued.
+    /// Performs or queues a command. `place` returns the place in foreign source where it is
+    /// issued.
     #[inline]
     pub(crate) fn try_issue(
         &self,

@@ -352,7 +352,8 @@ fn errors_of_spu_programs_name_the_line_of_c() {
     ];
     for (wrong, part) in cases {
         bench.sh(&format!("spu-gcc -O2 -DWRONG={wrong} -o spu{wrong} spu.c"));
-        // The line where it happens: of a command that is found to be wrong later, that of its issue.
+        // The line where it happens: of a command that is found to be wrong later, that of its
+        // issue.
         let case = source
             .lines()
             .position(|line| line.contains(&format!("case {wrong}:")));

@@ -399,8 +399,8 @@ trait Case {
     fn words(&self, word: u32) -> u32;
     /// Gets 16 bytes by each of two elements of a list at 0x1000 of SPE 0, to 0x2000.
     fn list(&self, make: &dyn Fn(u32, [u32; 2])) -> [u8; 32];
-    /// Puts 16 bytes at 0x2000 of SPE 0 by each of two elements of a list at 0x1000, and stops between
-    /// them. Returns what is there after the first and after the second.
+    /// Puts 16 bytes at 0x2000 of SPE 0 by each of two elements of a list at 0x1000, and stops
+    /// between them. Returns what is there after the first and after the second.
     fn scatters(&self, make: &(dyn Fn(u32, [u32; 2]) + Sync)) -> [[u8; 2]; 2];
     /// Sends the words at 0x300c and 0x301c of SPE 0 to SPE 1, into its mailbox and a signal.
     fn sends(&self) -> [u32; 2];

@@ -95,7 +95,8 @@ impl<S: CellSpe> Direct for Here<'_, S> {
 
 scoped_thread_local!(static HERE: for<'a> &'a dyn Direct);
 
-/// Runs `f`, in which imports may use `spe` directly. Returns its result, and what imports have used.
+/// Runs `f`, in which imports may use `spe` directly. Returns its result, and what imports have
+/// used.
 pub(super) fn with<S: CellSpe, R>(spe: &S, f: impl FnOnce() -> R) -> (R, Used) {
     let here = Here {
         spe,

@@ -3,8 +3,8 @@
 //! A loop such as `while (spu_stat_in_mbox() == 0);` asks the machine millions of times in a second
 //! of simulated time. After some equal answers in a row, at equal distances, the machine waits for
 //! the change instead, for as long as many turns of the loop would take. So a loop that gives up
-//! after a number of turns takes up to [`TURNS`] times as long as on a Cell, and the turns after many
-//! of them up to [`TURNS_LATER`] times.
+//! after a number of turns takes up to [`TURNS`] times as long as on a Cell, and the turns after
+//! many of them up to [`TURNS_LATER`] times.
 
 use cellworks_machine::{Span, Time};
 

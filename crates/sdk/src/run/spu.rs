@@ -263,8 +263,8 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// Issues a command of a program, if that is possible without the machine around it. Returns whether
-/// the command is complete then.
+/// Issues a command of a program, if that is possible without the machine around it. Returns
+/// whether the command is complete then.
 fn issued(caller: &Caller<'_, State>, command: RawCommand) -> Option<bool> {
     let opcode = Opcode::from_number(command.opcode as u16);
     // Atomic commands have a result, which the program reads from another channel.
@@ -529,7 +529,8 @@ impl Run {
             }
             self.late.is_some() || found.is_some()
         });
-        // Without a result, a command is illegal or the run is cancelled: the answer does not matter.
+        // Without a result, a command is illegal or the run is cancelled: the answer does not
+        // matter.
         found.ok_or(Answer::Value(0))
     }
 

@@ -1,10 +1,11 @@
 /* What the code generator calls for setjmp and longjmp (clang's -enable-emscripten-sjlj).
  *
- * In a function with setjmp each call goes through the machine (`invoke_...` in src/run/jump.rs), which
- * returns if the callee jumps. The function then asks whether the jump is to one of its own places. */
+ * In a function with setjmp each call goes through the machine (`invoke_...` in
+ * src/run/jump.rs), which returns if the callee jumps. The function then asks whether the jump
+ * is to one of its own places. */
 
-/* Where the last jump goes, and its value, in WebAssembly's order of bytes: the machine writes them, and
- * only generated code reads them. */
+/* Where the last jump goes, and its value, in WebAssembly's order of bytes: the machine writes
+ * them, and only generated code reads them. */
 unsigned __THREW__, __threwValue;
 /* The code generator leaves out variables of these names that nothing uses. */
 unsigned *const __cw_threw[] = {&__THREW__, &__threwValue};
