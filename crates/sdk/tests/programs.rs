@@ -197,6 +197,11 @@ fn events_and_waits_whose_causes_come_again_are_not_lost() {
 }
 
 #[test]
+fn the_event_of_tag_groups_comes_when_an_update_is_due() {
+    runs("tag-events", &[], 0);
+}
+
+#[test]
 fn both_sides_change_one_word_atomically() {
     runs("count", &[], 0);
 }

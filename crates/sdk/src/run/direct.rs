@@ -55,7 +55,7 @@ impl<S: CellSpe> Direct for Here<'_, S> {
             return None;
         }
         self.spe.mfc().try_issue(command).ok()?;
-        self.uses(event::COMMAND, true);
+        self.uses(event::COMMAND_QUEUE, true);
         // A list that stalls is still there.
         Some(self.spe.mfc().incomplete_tags().is_empty())
     }

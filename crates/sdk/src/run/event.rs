@@ -10,5 +10,3 @@ pub(super) const OUT_MBOX: u32 = 0x80;
 pub(super) const SIGNAL_2: u32 = 0x100;
 pub(super) const SIGNAL_1: u32 = 0x200;
 pub(super) const RESERVATION_LOST: u32 = 0x400;
-/// The events whose causes a new command uses up.
-pub(super) const COMMAND: u32 = TAG_STATUS | COMMAND_QUEUE;

@@ -348,9 +348,34 @@ struct Channels {
     /// The events whose causes the program has used up since it read channel 0. If a cause is
     /// there, it has come again.
     used: u32,
+    tags: TagUpdate,
     stalled: u32,
     atomic_status: Option<u32>,
     save_restore: u32,
+}
+
+/// An update of the tag status that the program has asked for, as far as the event of it matters.
+#[derive(Default)]
+struct TagUpdate {
+    mask: u32,
+    /// The word for channel 23, until the event was acknowledged.
+    asked: Option<u32>,
+    /// Whether the program has read of the event.
+    is_seen: bool,
+}
+
+impl TagUpdate {
+    /// Whether the update is due: the status can be read, which is the cause of the event.
+    fn is_due<S: CellSpe>(&self, spe: &S) -> bool {
+        let tags = TagMask::from_bits(self.mask);
+        let complete = tags & !spe.mfc().incomplete_tags();
+        match self.asked {
+            None => false,
+            Some(1) => self.mask == 0 || !complete.is_empty(),
+            Some(2) => complete == tags,
+            Some(_) => true,
+        }
+    }
 }
 
 impl Channels {
@@ -690,7 +715,7 @@ impl Run {
                 self.channels.uses(match opcode {
                     Some(Opcode::Getllar) => event::RESERVATION_LOST,
                     _ if status.is_some() => 0,
-                    _ => event::COMMAND,
+                    _ => event::COMMAND_QUEUE,
                 });
                 if status.is_some() {
                     self.channels.atomic_status = status;
@@ -710,6 +735,7 @@ impl Run {
                 let events = self.events(spe);
                 if events != 0 {
                     self.channels.used = 0;
+                    self.channels.tags.is_seen |= events & event::TAG_STATUS != 0;
                 }
                 if events != 0 || self.late.is_some() {
                     break events;
@@ -770,8 +796,18 @@ impl Run {
             1 => self.channels.event_mask = word,
             2 => {
                 let there = word & self.levels(spe) & !self.channels.used;
-                self.channels.acknowledged |= there;
+                self.channels.acknowledged |= there & !event::TAG_STATUS;
                 self.channels.used &= !word;
+                // An update that the program asked for since it read of the event comes again.
+                let tags = &mut self.channels.tags;
+                if word & event::TAG_STATUS != 0 && tags.is_seen {
+                    tags.asked = None;
+                }
+            }
+            22 => self.channels.tags.mask = word,
+            23 => {
+                self.channels.tags.asked = Some(word);
+                self.channels.tags.is_seen = false;
             }
             7 => {
                 self.channels.uses(event::DECREMENTER);
@@ -840,9 +876,8 @@ impl Run {
             }
         };
         let stalled = &mut self.channels.stalled;
-        look(event::TAG_STATUS, &mut || {
-            spe.mfc().incomplete_tags().is_empty()
-        });
+        let tags = &self.channels.tags;
+        look(event::TAG_STATUS, &mut || tags.is_due(spe));
         look(event::LIST_STALL, &mut || {
             *stalled |= spe.mfc().take_stall_notifications().bits();
             *stalled != 0

@@ -32,9 +32,10 @@ int main(unsigned long long id, unsigned long long block) {
     spu_write_event_mask(MFC_TAG_STATUS_UPDATE_EVENT);
     for (int i = 0; i < 100; i++) {
         mfc_get(buffer, block, sizeof buffer, 3, 0, 0);
-        spu_read_event_status();
         mfc_write_tag_mask(1 << 3);
-        mfc_read_tag_status_all();
+        mfc_write_tag_update_all();
+        spu_read_event_status();
+        mfc_read_tag_status();
         spu_write_event_ack(MFC_TAG_STATUS_UPDATE_EVENT);
     }
     return (int)id & 0;

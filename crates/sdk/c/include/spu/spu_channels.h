@@ -28,6 +28,9 @@ extern void __cw_halt(void) __asm__("spu.halt");
 /* What only the program writes: the mask of tag groups, and the update that was asked for and not
    read, plus 1. While no command is incomplete, the machine need not be asked for tag groups. */
 extern unsigned __cw_tag_mask, __cw_tag_update, __cw_is_busy;
+/* Whether the program has enabled the event of tag groups. Only then does the machine know of
+   updates. */
+extern unsigned __cw_watches_tags;
 
 #ifdef __cplusplus
 }
@@ -80,14 +83,26 @@ __cw_inline unsigned __cw_read_channel(unsigned __channel) {
   return __cw_tag_status(__update - 1);
 }
 
+/* Tells the machine of the update that was asked for, if its event is enabled. */
+__cw_inline void __cw_tell_tags(void) {
+  if (!__cw_watches_tags || !__cw_tag_update) return;
+  __cw_wrch(MFC_WrTagMask, __cw_tag_mask);
+  __cw_wrch(MFC_WrTagUpdate, __cw_tag_update - 1);
+}
+
 __cw_inline void __cw_write_channel(unsigned __channel, unsigned __value) {
-  if (__channel == MFC_WrTagMask)
+  if (__channel == MFC_WrTagMask) {
     __cw_tag_mask = __value;
-  else if (__channel == MFC_WrTagUpdate)
+  } else if (__channel == MFC_WrTagUpdate) {
     __cw_tag_update = __value + 1;
-  else {
+    __cw_tell_tags();
+  } else {
     if (__channel == MFC_Cmd) __cw_is_busy = 1;
     __cw_wrch(__channel, __value);
+    if (__channel == SPU_WrEventMask) {
+      __cw_watches_tags = __value & 1;
+      __cw_tell_tags();
+    }
   }
 }
 

@@ -55,7 +55,7 @@ void *sbrk(intptr_t bytes) {
 unsigned __cell_init(unsigned stack) {
     static int has_run;
     char here;
-    __cw_tag_mask = __cw_tag_update = __cw_is_busy = 0;
+    __cw_tag_mask = __cw_tag_update = __cw_is_busy = __cw_watches_tags = 0;
     heap_limit = &here - stack;
     set_heap_end(heap_end);
     /* Constructors make what the library and C++ keep for all runs. */

@@ -1,7 +1,7 @@
 /* Tags of DMA: what the channels of tag groups have, and the tags that a program reserves. */
 #include <spu_mfcio.h>
 
-unsigned __cw_tag_mask, __cw_tag_update, __cw_is_busy;
+unsigned __cw_tag_mask, __cw_tag_update, __cw_is_busy, __cw_watches_tags;
 
 static uint32_t taken; /* bit t is tag t */
 

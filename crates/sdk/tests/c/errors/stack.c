@@ -1,4 +1,4 @@
-/* Wrong programs of the PPU: the first argument says in which way; with a second one, in a thread. */
+/* Wrong programs of the PPU: the first argument says which; with a second one, in a thread. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
