@@ -56,7 +56,7 @@ fn costs() -> OperatorCost {
     const INTEGERS: u8 = u8::MAX;
     let mut costs = OperatorCost {
         // What a compiler keeps in registers or folds into other instructions costs nothing, and so
-        // does what turns round the bytes of a vector.
+        // does what turns round the bytes of a vector, which is a swizzle (`toolchain/shuffles.rs`).
         LocalGet: 0,
         LocalSet: 0,
         LocalTee: 0,
@@ -66,6 +66,7 @@ fn costs() -> OperatorCost {
         F64Const: 0,
         V128Const: 0,
         I8x16Shuffle: 0,
+        I8x16Swizzle: 0,
         F32Div: FLOATS,
         F32x4Div: FLOATS,
         F32Sqrt: FLOATS,
