@@ -56,7 +56,7 @@ fn costs() -> OperatorCost {
     const INTEGERS: u8 = u8::MAX;
     let mut costs = OperatorCost {
         // What a compiler keeps in registers or folds into other instructions costs nothing, and so
-        // does what turns round the bytes of a vector, which is a swizzle (`toolchain/shuffles.rs`).
+        // does what turns round the bytes of a vector, a swizzle (`toolchain/shuffles.rs`).
         LocalGet: 0,
         LocalSet: 0,
         LocalTee: 0,
