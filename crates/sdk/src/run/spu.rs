@@ -105,6 +105,11 @@ impl State {
     }
 }
 
+/// Asks a question whose answer is a word.
+async fn ask_word(caller: &mut Caller<'_, State>, question: Question) -> wasmtime::Result<u32> {
+    ask(caller, question).await.map(|word| word as u32)
+}
+
 /// Adds the imports of the SPU side to a linker.
 pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasi::add_to(linker)?;
@@ -118,7 +123,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             }
             match direct::read(channel) {
                 Some(word) => Ok(word),
-                None => ask(&mut caller, Question::Read(channel)).await.map(|word| word as u32),
+                None => ask_word(&mut caller, Question::Read(channel)).await,
             }
         })
     })?;
@@ -129,9 +134,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             Box::new(async move {
                 match direct::tags(mask, update) {
                     Some(complete) => Ok(complete),
-                    None => ask(&mut caller, Question::Tags { mask, update })
-                        .await
-                        .map(|complete| complete as u32),
+                    None => ask_word(&mut caller, Question::Tags { mask, update }).await,
                 }
             })
         },
@@ -141,10 +144,10 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         "tags_there",
         |mut caller: Caller<'_, State>, (mask, update): (u32, u32)| {
             Box::new(async move {
-                let complete = ask(&mut caller, Question::Tags { mask, update: 0 }).await?;
+                let complete = ask_word(&mut caller, Question::Tags { mask, update: 0 }).await?;
                 let is_there = match update {
                     1 => mask == 0 || complete != 0,
-                    2 => complete as u32 == mask,
+                    2 => complete == mask,
                     _ => true,
                 };
                 Ok(u32::from(is_there))
@@ -183,9 +186,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             Box::new(async move {
                 match direct::count(channel) {
                     Some(count) => Ok(count),
-                    None => ask(&mut caller, Question::Count(channel))
-                        .await
-                        .map(|count| count as u32),
+                    None => ask_word(&mut caller, Question::Count(channel)).await,
                 }
             })
         },
@@ -229,9 +230,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                     size,
                     tag,
                 };
-                ask(&mut caller, Question::Command(command))
-                    .await
-                    .map(|is_busy| is_busy as u32)
+                ask_word(&mut caller, Question::Command(command)).await
             })
         },
     )?;
