@@ -29,7 +29,12 @@ Options:
                           computer's own processor
   -h, --help              Prints this text
 
-All other flags are those of gcc, such as -I, -D, -O3, -W, -l and -L, and are of both sides.
+All other flags are those of gcc, such as -I, -D, -O3, -W, -l and -L, and are of both sides. The libraries of the Cell SDK
+are always linked.
+
+Environment:
+  CELLWORKS_CLANG, CELLWORKS_LLD   The programs to use in place of the newest clang and wasm-ld on the PATH
+  CELLWORKS_WASI_LIBC              The file with the source of the C library, for a computer without a network
 
 Examples:
   cellworks cc -o hello hello.c hello_spu.c && ./hello
