@@ -105,6 +105,20 @@ impl State {
     }
 }
 
+/// The words of a command, as an import is given them: the local store address, the high and the
+/// low word of the effective address, the size, the tag and the opcode.
+type CommandWords = (u32, u32, u32, u32, u32, u32);
+
+fn command((lsa, eah, eal, size, tag, opcode): CommandWords) -> RawCommand {
+    RawCommand {
+        opcode,
+        lsa,
+        ea: u64::from(eah) << 32 | u64::from(eal),
+        size,
+        tag,
+    }
+}
+
 /// Asks a question whose answer is a word.
 async fn ask_word(caller: &mut Caller<'_, State>, question: Question) -> wasmtime::Result<u32> {
     ask(caller, question).await.map(|word| word as u32)
@@ -201,14 +215,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
          size: u32,
          tag: u32,
          opcode: u32| {
-            let ea = u64::from(eah) << 32 | u64::from(eal);
-            let command = RawCommand {
-                opcode,
-                lsa,
-                ea,
-                size,
-                tag,
-            };
+            let command = command((lsa, eah, eal, size, tag, opcode));
             match issued(&caller, command) {
                 Some(true) => 0,
                 Some(false) => 1,
@@ -219,19 +226,9 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
         "spu",
         "command",
-        |mut caller: Caller<'_, State>,
-         (lsa, eah, eal, size, tag, opcode): (u32, u32, u32, u32, u32, u32)| {
-            Box::new(async move {
-                let ea = u64::from(eah) << 32 | u64::from(eal);
-                let command = RawCommand {
-                    opcode,
-                    lsa,
-                    ea,
-                    size,
-                    tag,
-                };
-                ask_word(&mut caller, Question::Command(command)).await
-            })
+        |mut caller: Caller<'_, State>, words: CommandWords| {
+            let question = Question::Command(command(words));
+            Box::new(async move { ask_word(&mut caller, question).await })
         },
     )?;
     linker.func_wrap_async(
