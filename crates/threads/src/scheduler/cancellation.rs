@@ -1,13 +1,12 @@
 //! Cancellation: unwinds the threads of a core, the youngest thread first.
 
-use std::panic::resume_unwind;
 use std::ptr::{self, NonNull};
-use std::thread::panicking;
 
-use super::{CANCELLED, Scheduler, with};
+use super::unwinding::resume;
+use super::{CANCELLED, Scheduler};
 use crate::arch::Context;
 use crate::block::Block;
-use crate::cancelled::{Cancelled, Payload};
+use crate::cancelled::Cancelled;
 use crate::report::{Blocked, Cause};
 use crate::scope_state::ScopeState;
 
@@ -23,21 +22,9 @@ impl Scheduler {
             .for_each(|block| block.turn.set(ptr::null()));
         let run = self.run();
         run.take_woken();
-        self.interrupt_ready();
+        run.interrupt(&self.ready);
         let threads = self.blocked_threads();
         run.blocked.set(Some(Blocked { threads, cause }));
-    }
-
-    /// Moves the ready threads of a cancelled core to `interrupted`.
-    pub(super) fn interrupt_ready(&self) {
-        let mut interrupted = self.run().interrupted.borrow_mut();
-        while !self.ready.is_empty() {
-            interrupted.push_back(self.ready.pop());
-        }
-    }
-
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.mode.get() & CANCELLED != 0
     }
 
     /// Unwinds the running thread if the core is cancelled, unless the thread is already unwinding.
@@ -124,39 +111,4 @@ impl Scheduler {
         };
         self.live.iter().filter(can_end).last()
     }
-
-    /// Returns whether the running thread is unwinding.
-    ///
-    /// `panicking()` is also true while another thread of this core waits in a destructor during
-    /// unwinding. Then `others_unwinding` is set, because `panicking()` was true when that thread
-    /// was suspended. While `others_unwinding` is set, this function returns the thread's own
-    /// `Block::unwinding`, which is wrong if the thread has begun or caught a panic since it was
-    /// last continued.
-    #[inline(never)]
-    pub(crate) fn is_unwinding(&self) -> bool {
-        let me = self.current();
-        if !panicking() {
-            self.others_unwinding.set(false);
-            me.unwinding.set(false);
-        } else if !self.others_unwinding.get() {
-            me.unwinding.set(true);
-        }
-        me.unwinding.get()
-    }
-
-    /// Records whether the running thread is unwinding, before the thread is suspended.
-    #[inline(always)]
-    pub(super) fn note_unwinding(&self) {
-        let unwinding = panicking();
-        if unwinding {
-            self.is_unwinding();
-        }
-        self.others_unwinding.set(unwinding);
-    }
-}
-
-/// Unwinds the running thread with `payload`.
-pub(crate) fn resume(payload: Payload) -> ! {
-    with(|s| s.current().unwinding.set(true));
-    resume_unwind(payload)
 }

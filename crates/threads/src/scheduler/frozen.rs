@@ -8,15 +8,10 @@ use std::ptr;
 use super::{FROZEN, Scheduler};
 use crate::block::{Block, State};
 use crate::cancelled::discard;
-use crate::config::Verdict;
-use crate::report::{BlockedThread, Cause};
+use crate::report::BlockedThread;
 use crate::thread::Thread;
 
 impl Scheduler {
-    pub(super) fn is_frozen(&self) -> bool {
-        self.mode.get() & FROZEN != 0
-    }
-
     pub(super) fn assert_not_frozen(&self, what: &str) {
         assert!(
             !self.is_frozen(),
@@ -36,7 +31,7 @@ impl Scheduler {
         self.mode.set(self.mode.get() & !FROZEN);
         let (mut woken, _) = self.run().take_woken();
         if self.is_cancelled() {
-            self.interrupt_ready();
+            self.run().interrupt(&self.ready);
         } else {
             // SAFETY: the pointer is null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
@@ -48,22 +43,6 @@ impl Scheduler {
             }
         }
         result
-    }
-
-    #[cold]
-    pub(super) fn ask_outside(&self) {
-        let run = self.run();
-        // SAFETY: `run` borrows the hook and has not returned.
-        let idle = unsafe { &*run.idle };
-        let answer = self.frozen(|| catch_unwind(AssertUnwindSafe(|| idle.idle())));
-        match answer {
-            Ok(Verdict::Continue) => {}
-            Ok(Verdict::Stuck) => self.cancel(Cause::Stuck),
-            Err(payload) => {
-                run.idle_panic.set(Some(payload));
-                self.cancel(Cause::Cancelled);
-            }
-        }
     }
 
     pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {

@@ -22,15 +22,23 @@
 //! - cancelled: the ready queue stays empty, so every yield takes its slow path and unwinds. Each
 //!   thread that was ready is continued once. After that, the youngest live thread is continued,
 //!   because a thread waits only for the threads of its scopes, which are younger.
+//!
+//! A file calls only methods of files before it in this order: `ready`, `blocks`, `run`, `switch`,
+//! `turns`, `unwinding`, `frozen`, `cancellation`, `waking`, `next`, `parking`, `yielding`, `life`.
 
 mod blocks;
 mod cancellation;
 mod frozen;
 mod life;
+mod next;
+mod parking;
 mod ready;
 mod run;
-mod switching;
+mod switch;
 mod turns;
+mod unwinding;
+mod waking;
+mod yielding;
 
 use std::cell::Cell;
 use std::ptr;
@@ -41,8 +49,8 @@ use crate::block::Block;
 use crate::list::List;
 
 pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
-pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
+pub(crate) use self::unwinding::resume;
 
 /// The data of a core. Switches and wake-ups access only the first cache line of this structure.
 #[repr(C, align(64))]
@@ -145,6 +153,18 @@ impl Scheduler {
         unsafe { self.current.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )
+    }
+
+    pub(super) fn is_frozen(&self) -> bool {
+        self.mode.get() & FROZEN != 0
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.mode.get() & CANCELLED != 0
+    }
+
+    pub(super) fn is_rotating(&self) -> bool {
+        self.mode.get() & ROTATING != 0
     }
 
     fn run(&self) -> &Run {

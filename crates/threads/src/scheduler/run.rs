@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 
 use super::blocks::Blocks;
-use super::ready::Places;
+use super::ready::{Places, Ready};
 use crate::arch::Context;
 use crate::block::Block;
 use crate::cancelled::Payload;
@@ -48,6 +48,14 @@ impl Run {
             idle_panic: Cell::new(None),
             larger_stacks: config.larger_stacks,
             _guarded: guarded,
+        }
+    }
+
+    /// Moves the ready threads of a cancelled core to `interrupted`.
+    pub(super) fn interrupt(&self, ready: &Ready) {
+        let mut interrupted = self.interrupted.borrow_mut();
+        while !ready.is_empty() {
+            interrupted.push_back(ready.pop());
         }
     }
 

@@ -3,9 +3,9 @@
 use std::ptr;
 use std::thread::panicking;
 
-use super::{ROTATING, ROUNDS, Scheduler, with};
+use super::{ROTATING, ROUNDS, Scheduler};
 use crate::arch;
-use crate::block::{Block, State};
+use crate::block::Block;
 use crate::rotation::Rotation;
 use crate::scope_state::ScopeState;
 
@@ -30,14 +30,6 @@ impl Scheduler {
                 true
             }
             _ => false,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn begin_turns(&self) {
-        // One branch for two conditions is faster than two branches if the data are in a cache.
-        if self.ready.len() | usize::from(self.mode.get()) != 0 {
-            yield_to_rotation();
         }
     }
 
@@ -106,28 +98,6 @@ impl Scheduler {
         true
     }
 
-    /// Adds the running thread to the rotation of its scope and suspends it. Returns false at once
-    /// if the parent does not wait for the scope to end. Another thread must be ready.
-    pub(super) fn join_rotation(&self) -> bool {
-        let me = self.current();
-        // SAFETY: the pointer is null or the running thread's scope, which outlives the thread.
-        let Some(scope) = (unsafe { ScopeState::of(me).as_ref() }) else {
-            return false;
-        };
-        // SAFETY: the pointer is null or a thread that is in `drain`.
-        let Some(parent) = (unsafe { scope.drainer.get().as_ref() }) else {
-            return false;
-        };
-        scope.rotation.push(me);
-        // A parent that is not `Joining` is in the ready queue already.
-        if parent.state.get() == State::Joining {
-            self.wake(parent);
-        }
-        // SAFETY: as in `go_round`.
-        unsafe { self.switch(me.frame.place(), self.ready.pop()) };
-        true
-    }
-
     /// If the running thread is in a rotation, removes it from the rotation.
     #[inline]
     pub(crate) fn end_turns(&self) {
@@ -159,10 +129,6 @@ impl Scheduler {
         unsafe { &*ScopeState::of(self.current()) }
     }
 
-    pub(super) fn is_rotating(&self) -> bool {
-        self.mode.get() & ROTATING != 0
-    }
-
     /// Returns whether another thread is ready.
     pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
@@ -176,17 +142,4 @@ impl Scheduler {
         let me = self.current();
         !ptr::eq(me.ahead.get(), me) || self.scope_of_running().rotation.ready.get() != 0
     }
-}
-
-/// Yields. Is not a method of the scheduler, because callers would have to keep a reference to the
-/// scheduler in their stack frames.
-#[inline(never)]
-fn yield_to_rotation() {
-    with(|s| {
-        if panicking() || s.ready.is_empty() {
-            s.yield_slowly();
-        } else if !s.join_rotation() {
-            s.go_round();
-        }
-    });
 }
