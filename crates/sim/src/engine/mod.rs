@@ -20,11 +20,17 @@
 //! includes the lag. The wait of a thread needs no extra event either, because the wait begins at
 //! the time of the clock plus the lag.
 //!
-//! All functions of this module are methods of [`World`](crate::world::World).
+//! All functions of this module are methods of [`World`](crate::world::World). A file calls only
+//! methods of files before it in this order: `giving`, `checking`, `reports`, `ending`, `events`,
+//! `passing`, `waiting`, `switching`, `yielding`, `window`.
 
+mod checking;
 mod ending;
 mod events;
+mod giving;
 mod passing;
+mod reports;
 mod switching;
 mod waiting;
+mod window;
 mod yielding;

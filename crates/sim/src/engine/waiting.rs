@@ -2,15 +2,15 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 
-use cellworks_machine::{Running, Sleeper, Waiting};
+use cellworks_machine::Sleeper;
 use cellworks_threads as threads;
 
-use crate::index::{PPE, ThreadIndex};
+use crate::index::ThreadIndex;
 use crate::observe::{Activity, Cause};
 use crate::processor::{ProcessorThread, ProcessorThreads, SimProcessor, Waiter};
-use crate::queue::{Event, Kind};
+use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
@@ -213,140 +213,5 @@ impl World {
         // SAFETY: this machine finds a thread by its processor, of which it checks all waiting
         // threads. The index of the thread only makes handles of different threads unequal.
         unsafe { Sleeper::new(processor.id, (thread, 0)) }
-    }
-
-    /// Returns the waiting threads of all processors, with the text `why` of each wait, and the
-    /// threads that do nothing but yield.
-    #[cold]
-    pub(super) fn waits(&self) -> Vec<Waiting> {
-        // `why.to_string()` below may run code of the program, which must not wait here.
-        let _in_condition = self.threads.begin_condition();
-        let mut waits = Vec::new();
-        for processor in self.spes_then_ppe() {
-            let mut waiting = processor.threads.borrow().waiting.clone();
-            waiting.sort_by_key(|waiter| waiter.who.thread);
-            for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
-                // SAFETY: the thread waits, so its call of `wait` still borrows `why`.
-                let why = unsafe { &*waiter.why };
-                let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
-                let ProcessorThread { thread, number } = waiter.who;
-                waits.push(Waiting {
-                    who: processor.name_of(number),
-                    thread: (thread as usize, 0),
-                    what: what
-                        .unwrap_or_else(|_| "something whose description panicked".to_owned()),
-                    location: waiter.location,
-                    place: processor.places.of((thread as usize, 0)),
-                    since: Some(waiter.since.into()),
-                });
-            }
-            for thread in processor.able() {
-                let Some((location, since)) = self.yields.of(thread) else {
-                    continue;
-                };
-                waits.push(Waiting {
-                    who: processor.name_of(self.threads.number_of(thread)),
-                    thread: (thread as usize, 0),
-                    what: "what another program does, in a loop of yields".to_owned(),
-                    location,
-                    place: processor.places.of((thread as usize, 0)),
-                    since: Some(since.into()),
-                });
-            }
-        }
-        waits
-    }
-
-    /// Returns the other threads that have not ended.
-    #[cold]
-    pub(super) fn running(&self) -> Vec<Running> {
-        let mut running = Vec::new();
-        for processor in self.spes_then_ppe() {
-            let Some((program, began_at)) = self.observers.pulse.program_of(processor.index) else {
-                continue;
-            };
-            let able = processor.able().into_iter();
-            let able = able.filter(|thread| self.yields.of(*thread).is_none());
-            running.extend(able.map(|thread| Running {
-                who: processor.name_of(self.threads.number_of(thread)),
-                program: program.to_owned(),
-                began_at,
-                place: processor.places.of((thread as usize, 0)),
-            }));
-        }
-        running
-    }
-
-    /// Returns all processors, the PPE last, because it usually waits for the SPEs.
-    fn spes_then_ppe(&self) -> impl Iterator<Item = &SimProcessor> {
-        let (ppe, spes) = self.processors.split_at(PPE + 1);
-        spes.iter().chain(ppe).map(|processor| &**processor)
-    }
-
-    /// Queues an event at the present time that checks the waiting threads of a processor.
-    pub fn notify(&self, processor: &SimProcessor) {
-        if processor.threads.borrow().waiting.is_empty() || threads::is_cancelled() {
-            return;
-        }
-        self.check_at(self.clock.now(), processor);
-    }
-
-    #[inline(never)]
-    fn check_at(&self, time: Moment, processor: &SimProcessor) {
-        let event = Event {
-            kind: Kind::Check,
-            index: processor.index as u32,
-        };
-        self.clock.plan(time, event);
-    }
-
-    /// Calls the `ready` closures of a processor's threads. Returns the thread that continues now.
-    #[inline(never)]
-    pub fn check(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
-        self.check_waiters(processor)
-    }
-
-    /// Implements [`check`](Self::check), inlined for the event loop.
-    #[inline(always)]
-    pub(super) fn check_waiters(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
-        if processor.busy_until.get() > self.clock.now() {
-            self.check_at(processor.busy_until.get(), processor);
-            return None;
-        }
-        let mut place = 0;
-        loop {
-            let waiter = processor.threads.borrow().waiting.get(place).copied();
-            let Some(Waiter { who, ready, .. }) = waiter else {
-                break;
-            };
-            let lag = processor.lag.get();
-            // SAFETY: the thread waits, so its call of `wait` still borrows the closure. The thread
-            // does not run now, and no `ready` closure calls another.
-            let ready = unsafe { &mut *ready };
-            let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
-            match is_ready {
-                Ok(false) => {
-                    // A check that fails takes no simulated time, so the lag is restored.
-                    processor.lag.set(lag);
-                    place += 1;
-                    continue;
-                }
-                Ok(true) => {}
-                Err(panic) => {
-                    self.threads.keep_panic(who.thread, panic);
-                }
-            }
-            let mut threads = processor.threads.borrow_mut();
-            let ProcessorThreads { ready, waiting } = &mut *threads;
-            // The only thread of a processor, as on most SPEs, does not use the ready queue.
-            let is_only = waiting.len() == 1 && ready.is_empty();
-            if is_only && processor.running.get().is_none() {
-                waiting.clear();
-                drop(threads);
-                return self.give(processor, who);
-            }
-            threads.make_ready(place);
-        }
-        self.dispatch(processor)
     }
 }

@@ -24,6 +24,7 @@ mod program;
 mod proxy;
 mod requests;
 mod state;
+mod transaction;
 mod typed;
 mod watch;
 

@@ -6,8 +6,8 @@ use std::mem;
 use cellworks_machine::mfc::{Direction, EffectiveAddress, ListCursor, LsAddr, MfcFault};
 use cellworks_machine::{ProblemStateRegister, SpeId};
 
-use super::requests::{access_of, request};
 use super::state::{Effect, LINE, MfcState, Move, Site, Task};
+use super::transaction::{access_of, request};
 use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
 use crate::issuer::Issuer;
 use crate::time::Moment;

@@ -12,8 +12,8 @@ use cellworks_machine::mfc::{
 use cellworks_machine::{LateFault, LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
-use super::requests::request;
 use super::state::{LINE, Late, MfcState, Stalled, Task, Work};
+use super::transaction::request;
 use crate::atomic::{Held, LineCommand};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::issuer::Issuer;

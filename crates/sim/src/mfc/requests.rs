@@ -8,7 +8,7 @@ use cellworks_machine::{Payload, Processor, SpeId};
 
 use super::state::{Effect, LINE, Line, MfcState, Stalled, Task, Work, is_watched};
 use crate::bus::Owner;
-use crate::fabric::{Access, Node, Place, Transaction};
+use crate::fabric::Transaction;
 use crate::index::{PPE, ThreadIndex};
 use crate::issuer::Issuer;
 use crate::processor::SimProcessor;
@@ -183,14 +183,6 @@ impl World {
         Sent::Something
     }
 
-    /// Returns the memory module of a line. The line must be in a region of main memory.
-    pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
-        let home = mfc
-            .translation
-            .with(ea, LINE_BYTES, |block, _, _| block.home());
-        Node::Module(home.map_or(0, |home| home.index() as u16))
-    }
-
     /// Completes a bus request of an MFC. Returns the thread that continues now, if any.
     pub fn line_arrives(&self, spe: SpeId, line: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
@@ -358,30 +350,5 @@ impl World {
             .borrow_mut()
             .queue_depth(now, mfc.spe, work.issuer, depth);
         self.start_commands(mfc);
-    }
-}
-
-/// Makes a bus request of an MFC. The caller sets the token.
-pub(super) fn request(
-    of: SpeId,
-    target: Node,
-    place: Place,
-    access: Access,
-    bytes: u32,
-) -> Transaction {
-    Transaction {
-        requester: Node::Spe(of.index() as u16),
-        target,
-        place,
-        access,
-        bytes,
-        token: Owner::Thread(0).token(),
-    }
-}
-
-pub(super) fn access_of(direction: Direction) -> Access {
-    match direction {
-        Direction::Get => Access::Read,
-        Direction::Put => Access::Write,
     }
 }

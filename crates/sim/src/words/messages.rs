@@ -1,12 +1,10 @@
-//! The sending and arrival of words, which wake waiting threads.
+//! The sending of words, and room in mailboxes, for which threads and MFCs wait.
 
 use cellworks_machine::ProblemStateRegister;
 use cellworks_machine::mailbox::Outbound;
 
 use super::registers::Words;
-use crate::bus::Owner;
-use crate::fabric::{Node, Transaction};
-use crate::index::{PPE, ThreadIndex};
+use crate::index::PPE;
 use crate::processor::SimProcessor;
 use crate::queue::{Event, Kind};
 use crate::time::Femtoseconds;
@@ -34,33 +32,6 @@ impl World {
             None => (Kind::SendWord, start),
         };
         self.clock.plan(now + after, Event { kind, index });
-    }
-
-    pub fn send_word(&self, index: u32) {
-        let (from, to) = self.bus.flights.borrow().ends(index);
-        let (from, to) = (Node::of(from), Node::of(to));
-        let transaction = Transaction::register_write(from, to, Owner::Word(index).token());
-        self.bus.begin(&self.clock, transaction);
-    }
-
-    /// Stores an arrived word in its register, and returns the receiving processor.
-    #[inline(always)]
-    pub fn word_arrives(&self, index: u32) -> &SimProcessor {
-        let (to, register, word) = self.bus.flights.borrow_mut().end(index);
-        let to = self.processor(to);
-        to.words.put(register, word);
-        to
-    }
-
-    /// Stores a word in a register. Returns the thread that continues now, if any.
-    pub fn deliver(
-        &self,
-        to: &SimProcessor,
-        register: ProblemStateRegister,
-        word: u32,
-    ) -> Option<ThreadIndex> {
-        to.words.put(register, word);
-        self.check(to)
     }
 
     /// Takes the oldest word of an inbound mailbox, and wakes the senders that wait for room.

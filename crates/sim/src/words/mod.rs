@@ -2,6 +2,7 @@
 //!
 //! The sender of a word to an inbound mailbox first reserves an entry there, so no word is lost.
 
+mod arriving;
 mod flights;
 mod messages;
 mod registers;

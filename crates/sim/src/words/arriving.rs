@@ -1,0 +1,38 @@
+//! The arrival of words, which may end the wait of a thread.
+
+use cellworks_machine::ProblemStateRegister;
+
+use crate::bus::Owner;
+use crate::fabric::{Node, Transaction};
+use crate::index::ThreadIndex;
+use crate::processor::SimProcessor;
+use crate::world::World;
+
+impl World {
+    pub fn send_word(&self, index: u32) {
+        let (from, to) = self.bus.flights.borrow().ends(index);
+        let (from, to) = (Node::of(from), Node::of(to));
+        let transaction = Transaction::register_write(from, to, Owner::Word(index).token());
+        self.bus.begin(&self.clock, transaction);
+    }
+
+    /// Stores an arrived word in its register, and returns the receiving processor.
+    #[inline(always)]
+    pub fn word_arrives(&self, index: u32) -> &SimProcessor {
+        let (to, register, word) = self.bus.flights.borrow_mut().end(index);
+        let to = self.processor(to);
+        to.words.put(register, word);
+        to
+    }
+
+    /// Stores a word in a register. Returns the thread that continues now, if any.
+    pub fn deliver(
+        &self,
+        to: &SimProcessor,
+        register: ProblemStateRegister,
+        word: u32,
+    ) -> Option<ThreadIndex> {
+        to.words.put(register, word);
+        self.check(to)
+    }
+}
