@@ -197,10 +197,19 @@ impl Conditions {
             Some(name) => format!(" (clock source `{name}`)"),
             None => String::new(),
         };
+        let remedy = match self.clock_source.as_deref() {
+            Some("tsc" | "arch_sys_counter") => {
+                "it is the counter of the processor, and Linux has no better one: measure on \
+                 another computer, or without the emulator or virtual machine"
+            }
+            _ => {
+                "choose a better one of \
+                 /sys/devices/system/clocksource/clocksource0/available_clocksource, such as \
+                 `tsc`, by writing its name to current_clocksource beside it"
+            }
+        };
         Some(format!(
-            "the clock{by} {flaw}, so latencies of single operations are not known; choose a \
-             better one of /sys/devices/system/clocksource/clocksource0/available_clocksource, \
-             such as `tsc`, by writing its name to current_clocksource beside it"
+            "the clock{by} {flaw}, so latencies of single operations are not known; {remedy}"
         ))
     }
 }

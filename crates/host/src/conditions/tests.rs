@@ -420,6 +420,17 @@ fn a_clock_that_is_no_good_is_warned_of() {
         warnings(None, None, 25),
         [format!("the clock stood still while it was read, {remedy}")]
     );
+    for name in ["tsc", "arch_sys_counter"] {
+        assert_eq!(
+            warnings(Some(name), Some(280), 25),
+            [format!(
+                "the clock (clock source `{name}`) goes in steps of 280.0 ns, so latencies of \
+                 single operations are not known; it is the counter of the processor, and Linux \
+                 has no better one: measure on another computer, or without the emulator or \
+                 virtual machine"
+            )]
+        );
+    }
 }
 
 /// Returns two readings, one second apart. `cpus` contains for each CPU: its number, and the
