@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
-use cellworks_machine::{Processor, Sleeper, Spe, Time};
+use cellworks_machine::{Payload, Processor, Sleeper, Spe, Time};
 use crossbeam_deque::{Steal, Worker as Queue};
 
 use crate::closure::Half;
@@ -23,6 +23,8 @@ use crate::halves::{Halves, RunningJob};
 use crate::job::{Job, Ticket};
 use crate::node::{CurrentTask, Node, ScopeOf};
 use crate::offer::Offer;
+use crate::place::sealed::Sealed;
+use crate::room::WaitingForRoom;
 use crate::shared::{Destination, Seat, Shared};
 use crate::sync::{Ordering, barrier, locked};
 use crate::three_level::WorkerSide;
@@ -58,7 +60,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     /// A scope, and the number of its tasks that have ended on this worker and are not counted yet.
     pub(crate) ended: Cell<(*const ScopeOf<S>, isize)>,
     /// The threads that wait for room in a queue.
-    pub(crate) waiting_for_room: RefCell<Vec<(Sleeper, Destination)>>,
+    waiting_for_room: WaitingForRoom,
     /// The next tasks, with data on the way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
     pub(crate) depth: RefCell<Depth>,
@@ -101,7 +103,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             needs_thread: Cell::new(false),
             starter: Cell::new(None),
             ended: Cell::new((ptr::null(), 0)),
-            waiting_for_room: RefCell::default(),
+            waiting_for_room: WaitingForRoom::default(),
             ahead: RefCell::default(),
             depth: RefCell::new(Depth::new(shared.staging, spe.is_confined_to_local_store())),
             has_puts: Cell::new(false),
@@ -159,8 +161,33 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         false
     }
 
+    /// Waits until few jobs are left in a queue into which this worker puts jobs. If the run was
+    /// cancelled, fails with the panic that the caller must resume.
+    pub(crate) fn wait_for_room(
+        &self,
+        worker: &impl Sealed<S>,
+        destination: Destination,
+    ) -> Result<(), Payload> {
+        self.waiting_for_room.wait(
+            worker,
+            (self.spe.sleeper(), destination),
+            || self.queued_at(destination),
+            || self.seat().is_stuck(),
+        )
+    }
+
+    /// Wakes the main program if it waits for room in a queue and few jobs are left in the queue.
+    /// This worker has just taken a job from the queue.
+    #[inline]
+    fn has_taken_from(&self, destination: Destination) {
+        if self.shared.has_made_room(destination) {
+            self.spe.notify(Processor::Ppe);
+        }
+    }
+
     pub(crate) fn take(&self) -> Option<Job<S>> {
-        self.make_room();
+        self.waiting_for_room
+            .wake(self.spe, |destination| self.queued_at(destination));
         let shared = self.shared;
         let has_priorities = shared.has_priorities.load(Ordering::Acquire);
         if has_priorities && let Some(job) = self.steal(|| shared.high.steal()) {

@@ -4,11 +4,12 @@
 //! If all threads wait and the local store has no room for another thread, the program continues,
 //! because the other threads may wait for the program.
 
-use cellworks_machine::{Payload, Processor, Spe};
+use std::cell::RefCell;
+
+use cellworks_machine::{Payload, Sleeper, Spe};
 
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
-use crate::program::WorkerProgram;
 use crate::shared::{Destination, Shared};
 
 /// The number of queued jobs at which a program that starts jobs has to wait. A power of two,
@@ -22,49 +23,44 @@ const FEW_QUEUED: usize = MOST_QUEUED / 2;
 /// start closures would all wait, and each would keep a stack.
 const MOST_WAITING: usize = 8;
 
-impl<S: Spe> WorkerProgram<'_, S> {
-    /// Waits until few jobs are left in a queue into which this worker puts jobs. If the run was
-    /// cancelled, fails with the panic that the caller must resume.
+/// The threads of a worker that wait for room, each with the queue that it waits for.
+#[derive(Default)]
+pub(crate) struct WaitingForRoom(RefCell<Vec<(Sleeper, Destination)>>);
+
+impl WaitingForRoom {
+    /// Waits until few jobs are left in a queue into which this worker puts jobs, or until the
+    /// worker `is_stuck`. If the run was cancelled, fails with the panic that the caller must
+    /// resume.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait_for_room(
+    pub(crate) fn wait<S: Spe>(
         &self,
         worker: &impl Sealed<S>,
-        destination: Destination,
+        (sleeper, destination): (Sleeper, Destination),
+        queued: impl Fn() -> usize,
+        is_stuck: impl Fn() -> bool,
     ) -> Result<(), Payload> {
-        let waiting = &self.waiting_for_room;
-        if waiting.borrow().len() == MOST_WAITING {
+        if self.0.borrow().len() == MOST_WAITING {
             return Ok(());
         }
-        let sleeper = self.spe.sleeper();
-        waiting.borrow_mut().push((sleeper, destination));
+        self.0.borrow_mut().push((sleeper, destination));
         let waited = worker.wait_for(
             &"room for a task in its queue",
             WokenBy::Notification,
-            &mut || self.queued_at(destination) <= FEW_QUEUED || self.seat().is_stuck(),
+            &mut || queued() <= FEW_QUEUED || is_stuck(),
         );
-        waiting.borrow_mut().retain(|(other, _)| *other != sleeper);
+        self.0.borrow_mut().retain(|(other, _)| *other != sleeper);
         waited
     }
 
-    /// If few jobs are left in a queue, wakes the threads that wait for room in this queue.
+    /// Wakes the threads whose queue, by `queued_at`, has few jobs left.
     #[inline]
-    pub(crate) fn make_room(&self) {
-        let waiting = &self.waiting_for_room;
+    pub(crate) fn wake<S: Spe>(&self, spe: &S, queued_at: impl Fn(Destination) -> usize) {
         // A woken thread removes itself from the list, or waits again if the queue is full again.
-        for &(sleeper, destination) in &*waiting.borrow() {
-            if self.queued_at(destination) <= FEW_QUEUED {
-                self.spe.wake(sleeper);
+        for &(sleeper, destination) in &*self.0.borrow() {
+            if queued_at(destination) <= FEW_QUEUED {
+                spe.wake(sleeper);
             }
-        }
-    }
-
-    /// Wakes the main program if it waits for room in a queue and few jobs are left in the queue.
-    /// This worker has just taken a job from the queue.
-    #[inline]
-    pub(crate) fn has_taken_from(&self, destination: Destination) {
-        if self.shared.has_made_room(destination) {
-            self.spe.notify(Processor::Ppe);
         }
     }
 }
@@ -99,7 +95,7 @@ impl<S: Spe> Shared<S> {
 
     /// Returns whether the main program must be woken, after a job was taken from a queue.
     #[inline]
-    fn has_made_room(&self, destination: Destination) -> bool {
+    pub(crate) fn has_made_room(&self, destination: Destination) -> bool {
         self.room.is_waited_for() && self.queued_from_main(destination) <= FEW_QUEUED
     }
 }
