@@ -3,7 +3,9 @@
 //!
 //! A file needs another file if it names an item that the other file defines, by `use` or by a path
 //! that begins with `crate`, `self` or `super`. A re-export is no definition: the test follows the
-//! re-export to the file that defines the name. Modules of tests do not count.
+//! re-export to the file that defines the name. A file also needs another file if it calls a method
+//! that the other file gives to a type (`impl Type` without a trait). The test knows the type of
+//! `self`, of parameters, and of their fields. Modules of tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs;
@@ -84,6 +86,19 @@ fn a_new_circle_through_the_same_files_is_found() {
     }
 }
 
+#[test]
+fn a_circle_by_a_method_is_found() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("circle");
+    fs::create_dir_all(&folder).unwrap();
+    let whole = "mod part; pub struct Whole; impl Whole { fn begin(&self) { self.go_on(); } }";
+    fs::write(folder.join("lib.rs"), whole).unwrap();
+    let part = "use crate::Whole; impl Whole { pub fn go_on(&self) {} }";
+    fs::write(folder.join("part.rs"), part).unwrap();
+    let circles = Crate::read(&folder.join("lib.rs")).needs().circles();
+    assert_eq!(circles.len(), 1);
+    assert!(circles.first().unwrap().contains("needs Whole::go_on of"));
+}
+
 /// The root of a crate re-exports items for the users of the crate. Within the crate, a path names
 /// the module that has the item, so that a reader sees which file is needed.
 #[test]
@@ -126,6 +141,18 @@ struct Module {
     defines: BTreeSet<String>,
     /// The items of this crate that the module names, by paths from the root.
     uses: BTreeSet<ModulePath>,
+    /// The methods that the module gives to types, each with the path of its type.
+    methods: BTreeSet<(ModulePath, String)>,
+    /// The type of each field of each structure of this module.
+    fields: HashMap<(String, String), ModulePath>,
+    calls: Vec<Call>,
+}
+
+/// A call of a method: of `of`, or of a field of it.
+struct Call {
+    of: ModulePath,
+    fields: Vec<String>,
+    method: String,
 }
 
 impl Crate {
@@ -171,6 +198,8 @@ impl Crate {
         let mut names = Names {
             path: &path,
             module: &mut module,
+            is_type: None,
+            typed: HashMap::new(),
         };
         for item in items {
             if !is_for_tests(attributes(item)) {
@@ -218,7 +247,43 @@ impl Crate {
                 }
             }
         }
+        let mut methods: HashMap<_, &Path> = HashMap::new();
+        for module in self.modules.values() {
+            for (of, method) in &module.methods {
+                if let Some(of) = self.type_at(of) {
+                    methods.insert((of, method), &module.file);
+                }
+            }
+        }
+        for module in self.modules.values() {
+            for call in &module.calls {
+                if let Some(of) = self.receiver(call)
+                    && let Some(&to) = methods.get(&(of.clone(), &call.method))
+                    && to != module.file
+                {
+                    let name = format!("{}::{}", of.1, call.method);
+                    needs.add(&short(&module.file), &short(to), &name);
+                }
+            }
+        }
         needs
+    }
+
+    /// Returns the file that defines the type at a path, and the name of the type.
+    fn type_at(&self, path: &[String]) -> Option<(PathBuf, String)> {
+        Some((self.definer(path, 0)?.to_owned(), path.last()?.clone()))
+    }
+
+    /// Returns the type whose method is called, if this crate defines it.
+    fn receiver(&self, call: &Call) -> Option<(PathBuf, String)> {
+        let mut of = self.type_at(&call.of)?;
+        for field in &call.fields {
+            let fields = (of.1, field.clone());
+            let in_file = self.modules.values().filter(|module| module.file == of.0);
+            let types = in_file.filter_map(|module| module.fields.get(&fields));
+            of = types.filter_map(|path| self.type_at(path)).next()?;
+        }
+        Some(of)
     }
 
     /// Returns each path by which a file names an item through a re-export of the root.
@@ -315,6 +380,10 @@ fn short(file: &Path) -> String {
 struct Names<'a> {
     path: &'a ModulePath,
     module: &'a mut Module,
+    /// The type that an `impl` is for.
+    is_type: Option<ModulePath>,
+    /// The types of the parameters of a function.
+    typed: HashMap<String, ModulePath>,
 }
 
 impl Names<'_> {
@@ -390,7 +459,116 @@ impl Names<'_> {
     }
 }
 
+impl Names<'_> {
+    /// Returns the path of a type, without the references and boxes around it.
+    fn type_path(&self, written: &syn::Type) -> Option<ModulePath> {
+        let syn::Type::Path(written) = written else {
+            return match written {
+                syn::Type::Reference(reference) => self.type_path(&reference.elem),
+                _ => None,
+            };
+        };
+        let last = written.path.segments.last()?;
+        if let "Arc" | "Box" | "Rc" = last.ident.to_string().as_str()
+            && let syn::PathArguments::AngleBracketed(of) = &last.arguments
+            && let Some(syn::GenericArgument::Type(inner)) = of.args.first()
+        {
+            return self.type_path(inner);
+        }
+        let names: Vec<_> = written
+            .path
+            .segments
+            .iter()
+            .map(|it| it.ident.to_string())
+            .collect();
+        if names == ["Self"] {
+            return self.is_type.clone();
+        }
+        Some(
+            self.absolute(&names)
+                .unwrap_or_else(|| [self.path.as_slice(), &names].concat()),
+        )
+    }
+
+    /// Returns the type and the fields of a receiver such as `self.queue`.
+    fn receiver(&self, written: &syn::Expr) -> Option<(ModulePath, Vec<String>)> {
+        match written {
+            syn::Expr::Path(path) => {
+                let name = path.path.get_ident()?.to_string();
+                let of = if name == "self" {
+                    self.is_type.as_ref()
+                } else {
+                    self.typed.get(&name)
+                };
+                Some((of?.clone(), Vec::new()))
+            }
+            syn::Expr::Field(field) => {
+                let (of, mut fields) = self.receiver(&field.base)?;
+                match &field.member {
+                    syn::Member::Named(name) => fields.push(name.to_string()),
+                    syn::Member::Unnamed(_) => return None,
+                }
+                Some((of, fields))
+            }
+            syn::Expr::Reference(inner) => self.receiver(&inner.expr),
+            syn::Expr::Paren(inner) => self.receiver(&inner.expr),
+            _ => None,
+        }
+    }
+}
+
 impl<'ast> Visit<'ast> for Names<'_> {
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let of = self.type_path(&item.self_ty);
+        if item.trait_.is_none()
+            && let Some(of) = &of
+        {
+            for item in &item.items {
+                if let syn::ImplItem::Fn(method) = item
+                    && !is_for_tests(&method.attrs)
+                {
+                    self.module
+                        .methods
+                        .insert((of.clone(), method.sig.ident.to_string()));
+                }
+            }
+        }
+        let before = std::mem::replace(&mut self.is_type, of);
+        visit::visit_item_impl(self, item);
+        self.is_type = before;
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        for field in &item.fields {
+            if let (Some(name), Some(of)) = (&field.ident, self.type_path(&field.ty)) {
+                let field = (item.ident.to_string(), name.to_string());
+                self.module.fields.insert(field, of);
+            }
+        }
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_signature(&mut self, signature: &'ast syn::Signature) {
+        self.typed.clear();
+        for input in &signature.inputs {
+            if let syn::FnArg::Typed(input) = input
+                && let syn::Pat::Ident(name) = &*input.pat
+                && let Some(of) = self.type_path(&input.ty)
+            {
+                self.typed.insert(name.ident.to_string(), of);
+            }
+        }
+        visit::visit_signature(self, signature);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if let Some((of, fields)) = self.receiver(&call.receiver) {
+            let method = call.method.to_string();
+            self.module.calls.push(Call { of, fields, method });
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let is_export = !matches!(item.vis, Visibility::Inherited);
         self.add_use(&item.tree, &[], is_export);
