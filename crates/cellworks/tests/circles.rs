@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
@@ -34,7 +35,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 fn no_files_of_a_crate_need_each_other() {
     let mut circles = Vec::new();
     let mut closing = Vec::new();
-    for one in crates() {
+    for one in &*CRATES {
         let mut needs = one.needs();
         let mut removed: Vec<_> = ALLOWED.iter().collect();
         removed.retain(|(file, needed, _)| needs.remove(file, needed));
@@ -103,7 +104,7 @@ fn a_circle_by_a_method_is_found() {
 /// the module that has the item, so that a reader sees which file is needed.
 #[test]
 fn no_file_names_an_item_by_a_re_export_of_the_root() {
-    let found: Vec<_> = crates().iter().flat_map(Crate::named_by_the_root).collect();
+    let found: Vec<_> = CRATES.iter().flat_map(Crate::named_by_the_root).collect();
     assert!(
         found.is_empty(),
         "name the module that has the item:\n{}",
@@ -111,7 +112,8 @@ fn no_file_names_an_item_by_a_re_export_of_the_root() {
     );
 }
 
-fn crates() -> Vec<Crate> {
+/// Reading all files takes seconds, so both tests use what was read once.
+static CRATES: LazyLock<Vec<Crate>> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut crates = Vec::new();
     for entry in fs::read_dir(&folder).unwrap() {
@@ -123,7 +125,7 @@ fn crates() -> Vec<Crate> {
         }
     }
     crates
-}
+});
 
 type ModulePath = Vec<String>;
 
