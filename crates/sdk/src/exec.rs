@@ -1,8 +1,8 @@
 //! `cellworks exec`: runs a program on this computer or on a simulated machine.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -29,7 +29,7 @@ const SIMULATED_START: u64 = 1_163_203_200_000_000_000;
 #[command(
     name = "cellworks exec",
     bin_name = "cellworks exec",
-    trailing_var_arg = true
+    override_usage = "cellworks exec [OPTIONS] PROGRAM [ARGUMENT]..."
 )]
 struct ExecFlags {
     #[command(flatten)]
@@ -47,13 +47,9 @@ struct ExecFlags {
     #[arg(long = "env", value_name = "NAME=VALUE")]
     environment: Vec<OsString>,
 
-    /// The program
-    #[arg(value_name = "PROGRAM")]
-    program: PathBuf,
-
-    /// The program's own arguments
-    #[arg(value_name = "ARGUMENT", allow_hyphen_values = true)]
-    arguments: Vec<OsString>,
+    /// The program and its arguments: all that comes after PROGRAM is the program's
+    #[arg(value_name = "PROGRAM [ARGUMENT]", required = true, trailing_var_arg = true)]
+    command: Vec<OsString>,
 }
 
 /// Runs `cellworks exec` with its arguments, the name of the command first. Does not return if the
@@ -97,12 +93,12 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
         spes,
         folders,
         environment,
-        program,
-        arguments,
+        command,
     } = flags;
+    let program = Path::new(&command[0]);
     let name = program.display().to_string();
     let cannot = |error: std::io::Error| Failure::Usage(format!("{name}: {error}"));
-    let file = std::fs::read(&program).map_err(cannot)?;
+    let file = std::fs::read(program).map_err(cannot)?;
     let folders = folders.into_iter().map(|folder| {
         let name = folder.display().to_string();
         match Dir::open_ambient_dir(&folder, ambient_authority()) {
@@ -112,12 +108,7 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
     });
     let folders = folders.collect::<Result<_, _>>()?;
     let bytes = |text: OsString| text.into_vec();
-    let arguments = std::iter::once(program.as_os_str().as_bytes().to_vec())
-        .chain(arguments.into_iter().map(bytes));
-    let (arguments, environment) = (
-        arguments.collect(),
-        environment.into_iter().map(bytes).collect(),
-    );
+    let environment = environment.into_iter().map(bytes).collect();
     let local_stores = LocalStores::default();
     let (for_host, for_sim) = (local_stores.clone(), local_stores.clone());
     let settings = Settings {
@@ -143,7 +134,7 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
         let ready = Ready::new(&name, &file, time)
             .map_err(|failure| Failure::Usage(failure.to_string()))?;
         let given = Given {
-            arguments,
+            arguments: command.into_iter().map(bytes).collect(),
             environment,
             folders,
             began,

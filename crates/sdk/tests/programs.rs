@@ -187,6 +187,22 @@ fn a_program_goes_on_after_a_stop() {
 }
 
 #[test]
+fn a_stopped_program_begins_again_if_its_entry_says_so() {
+    runs("restart", &[], 0);
+}
+
+#[test]
+fn what_comes_after_the_program_is_its_own() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh("ppu-gcc -o words words.c");
+    let words = ["--", "-h", "--machine", "ps3", "--limit", "-x"];
+    let expected = "-- -h --machine ps3 --limit -x\n";
+    bench.prints(&[&["./words"], &words[..]].concat(), expected, 0);
+}
+
+#[test]
 fn the_ppu_and_other_spes_reach_a_running_spe() {
     runs("areas", &[], 0);
 }

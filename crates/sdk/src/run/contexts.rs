@@ -36,6 +36,9 @@ mod flag {
     pub(super) const EVENTS: u32 = 0x1000;
 }
 
+/// The flag of `spe_context_run` in `libspe2.c` with which a stopped program begins again.
+const FROM_THE_START: u32 = 0x1_0000;
+
 /// The events of `spe_event_wait`.
 mod event {
     pub(super) const OUT_INTR_MBOX: u32 = 1;
@@ -581,6 +584,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 }
                 let context = self.contexts[index as usize].as_mut().expect("it is there");
                 let spe = context.spe.expect("it has one now");
+                if flags & FROM_THE_START != 0 {
+                    context.stopped = None;
+                }
                 let run = match context.stopped.take() {
                     Some(run) => run,
                     None => {

@@ -19,6 +19,10 @@ const FRONT_END: &[&str] = &[
     "-maix-struct-return",
     "-flax-vector-conversions",
     "-nostdlibinc",
+    // Programs ask for memory only to see how much there is.
+    "-fno-builtin-malloc",
+    "-fno-builtin-calloc",
+    "-fno-builtin-realloc",
     // Old programs read memory as another type than it was written, and no function sets errno.
     "-fno-strict-aliasing",
     "-fno-math-errno",

@@ -18,8 +18,8 @@ int main(void) {
     spe_callback_handler_register(callback, 0x42, SPE_CALLBACK_NEW);
     if (!spe || spe_program_load(spe, &stops_spu))
         return 1;
+    unsigned int entry = SPE_DEFAULT_ENTRY;
     for (;;) {
-        unsigned int entry = SPE_DEFAULT_ENTRY;
         int result = spe_context_run(spe, &entry, 0, NULL, NULL, &stop);
         printf("PPU: %d, reason %u, %#x, status %#x\n", result, stop.stop_reason, stop.result.spe_signal_code,
                stop.spu_status);

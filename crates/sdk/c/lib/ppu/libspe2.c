@@ -292,18 +292,28 @@ void *spe_callback_handler_query(unsigned int callnum) {
     return callbacks[callnum];
 }
 
+/* Where a program goes on after a stop. Here the machine knows the place, so this number only tells
+ * it apart from the start. */
+#define AFTER_THE_STOP 0x80
+
+/* Tells the machine that a stopped program begins again, with its variables as they are. */
+#define FROM_THE_START 0x10000
+
 int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int runflags, void *argp,
                     void *envp, spe_stop_info_t *stopinfo) {
     NEEDS(spe);
-    (void)entry;
+    unsigned from_the_start = !entry || *entry == SPE_DEFAULT_ENTRY ? FROM_THE_START : 0;
     if (spe->gang)
         spe->gang->has_run = 1;
     for (;;) {
         unsigned stop[2] = {0, 0};
-        int result = machine_context_run(spe->number, runflags, argp, envp, stop);
+        int result = machine_context_run(spe->number, runflags | from_the_start, argp, envp, stop);
         /* Without a stop the program did not run. */
         if (stop[0] == 0)
             return checked(result);
+        from_the_start = 0;
+        if (entry)
+            *entry = AFTER_THE_STOP;
         unsigned code = stop[1];
         if (stop[0] == SPE_STOP_AND_SIGNAL && code >= 0x2100 && code < 0x2200
             && !(runflags & SPE_NO_CALLBACKS)) {
