@@ -557,11 +557,15 @@ fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
     let fixed = Rest(&head[fixed + 1..]).operands().len() - 1;
     let mut passed = Vec::new();
     for (at, argument) in arguments.iter().enumerate() {
-        passed.push(if at < fixed || argument.contains(" byval(") {
-            (*argument).to_owned()
+        if at < fixed {
+            passed.push((*argument).to_owned());
+        } else if argument.contains(" byval(") {
+            // The code generator passes an address of four bytes, so a word fills the eight.
+            passed.push((*argument).to_owned());
+            passed.push("i32 0".to_owned());
         } else {
-            variadic(argument, out).ok_or(Refusal::Form)?
-        });
+            passed.push(variadic(argument, out).ok_or(Refusal::Form)?);
+        }
     }
     // The optimiser must not take the turned arguments of printf for their values.
     out.line(format!(
@@ -572,13 +576,18 @@ fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// An argument after the named ones lies in memory.
+/// An argument after the named ones lies in memory, in the first of eight bytes at least.
 fn variadic(argument: &str, out: &mut Output) -> Option<String> {
     let mut rest = Rest(argument);
     let ty = rest.ty()?;
     let value = argument_value(rest)?;
     let (integer, value) = out.swapped(&ty, value)?;
-    Some(format!("{integer} {value}"))
+    if !matches!(integer.lanes(), (None, lane) if lane.bits()? < 64) {
+        return Some(format!("{integer} {value}"));
+    }
+    // WebAssembly stores the low bytes of an integer first.
+    let wide = out.value(format!("zext {integer} {value} to i64"));
+    Some(format!("i64 {wide}"))
 }
 
 /// Returns what an argument is, without its attributes.

@@ -83,8 +83,8 @@ impl fmt::Debug for RewriteError {
 ///   only ever a local variable, read and written whole;
 /// - the initial values of variables are turned round; addresses in them only by
 ///   [`swap_pointers`](crate::swap_pointers);
-/// - arguments after the named ones lie in memory in the big-endian order, but the address of a
-///   structure among them keeps the order of WebAssembly;
+/// - arguments after the named ones lie in memory in the big-endian order, each at a multiple of
+///   8 bytes, but the address of a structure among them keeps the order of WebAssembly;
 /// - atomic operations are read, compute, write: they are right while the threads of the program
 ///   take turns, and not if another processor writes the same word at the same time;
 /// - a variable of which each thread has its own is found by `__cell_thread_local(first value,

@@ -207,14 +207,17 @@ fn arguments_after_the_named_ones_lie_in_memory() {
         ]),
         [
             "%cellworks.0 = call i32 @llvm.bswap.i32(i32 7)",
-            "%cellworks.1 = bitcast double 1.0 to i64",
-            "%cellworks.2 = call i64 @llvm.bswap.i64(i64 %cellworks.1)",
-            "%cellworks.3 = ptrtoint ptr %p to i32",
-            "%cellworks.4 = call i32 @llvm.bswap.i32(i32 %cellworks.3)",
-            "%cellworks.5 = call i32 @llvm.bswap.i32(i32 %n)",
-            "%1 = call i32 (ptr, ...) @printf(ptr noundef @.str, i32 %cellworks.0, i64 %cellworks.2, \
-             ptr noundef byval(%struct.S) align 8 %q, i32 %cellworks.4, i32 %cellworks.5) nobuiltin \
-             #6, !dbg !3",
+            "%cellworks.1 = zext i32 %cellworks.0 to i64",
+            "%cellworks.2 = bitcast double 1.0 to i64",
+            "%cellworks.3 = call i64 @llvm.bswap.i64(i64 %cellworks.2)",
+            "%cellworks.4 = ptrtoint ptr %p to i32",
+            "%cellworks.5 = call i32 @llvm.bswap.i32(i32 %cellworks.4)",
+            "%cellworks.6 = zext i32 %cellworks.5 to i64",
+            "%cellworks.7 = call i32 @llvm.bswap.i32(i32 %n)",
+            "%cellworks.8 = zext i32 %cellworks.7 to i64",
+            "%1 = call i32 (ptr, ...) @printf(ptr noundef @.str, i64 %cellworks.1, i64 %cellworks.3, \
+             ptr noundef byval(%struct.S) align 8 %q, i32 0, i64 %cellworks.6, i64 %cellworks.8) \
+             nobuiltin #6, !dbg !3",
         ]
     );
     // A pointer to a function is called in the same way.
@@ -222,7 +225,8 @@ fn arguments_after_the_named_ones_lie_in_memory() {
         body(&["call void (i32, ...) %p(i32 1, i32 2)"]),
         [
             "%cellworks.0 = call i32 @llvm.bswap.i32(i32 2)",
-            "call void (i32, ...) %p(i32 1, i32 %cellworks.0) nobuiltin",
+            "%cellworks.1 = zext i32 %cellworks.0 to i64",
+            "call void (i32, ...) %p(i32 1, i64 %cellworks.1) nobuiltin",
         ]
     );
     let lines = ["%1 = call %struct.S @g(i32 noundef 7) #3"];

@@ -2,9 +2,10 @@
  *
  * The front end is clang for PowerPC, whose own va_list is a structure of registers. The code
  * generator is that of wasm32, which passes the address of a block of arguments. So va_list is
- * that address here: each scalar or vector lies in the block at its own alignment (4 at least),
+ * that address here: each scalar or vector lies in the block at its own alignment (8 at least),
  * and a structure is passed by the address of a copy. This address is the only word of the block
- * in the byte order of wasm.
+ * in the byte order of wasm. As on an SPU, where each argument has a register of its own, an
+ * argument that is read as a shorter type moves none of the others.
  */
 #ifndef __CELLWORKS_H__
 #define __CELLWORKS_H__
@@ -33,13 +34,13 @@ extern void __cw_va_start(__cw_va_list *list) __asm__("llvm.va_start.p0");
 #define __builtin_va_arg(list, type) \
   (*(__typeof__(type) *)( \
       (list) = (char *)((((unsigned)(list) + __cw_va_align(type) - 1) & -__cw_va_align(type)) + __cw_va_size(type)), \
-      __cw_va_is_record(type) ? (char *)__builtin_bswap32(*(unsigned *)((list)-4)) : (list)-__cw_va_size(type)))
+      __cw_va_is_record(type) ? (char *)__builtin_bswap32(*(unsigned *)((list)-8)) : (list)-__cw_va_size(type)))
 
 /* 12 is GCC's number of structures, and 13 that of unions. */
 #define __cw_va_class(type) __builtin_classify_type(*(__typeof__(type) *)0)
 #define __cw_va_is_record(type) (__cw_va_class(type) == 12 || __cw_va_class(type) == 13)
-#define __cw_va_size(type) (__cw_va_is_record(type) ? 4u : ((unsigned)sizeof(type) + 3u) & ~3u)
-#define __cw_va_align(type) (__cw_va_is_record(type) || __alignof__(type) < 4 ? 4u : (unsigned)__alignof__(type))
+#define __cw_va_size(type) (__cw_va_is_record(type) ? 8u : ((unsigned)sizeof(type) + 7u) & ~7u)
+#define __cw_va_align(type) (__cw_va_is_record(type) || __alignof__(type) < 8 ? 8u : (unsigned)__alignof__(type))
 
 /* A function of a header that leaves no frame of its own: errors and traces name the line that
    calls it. */
