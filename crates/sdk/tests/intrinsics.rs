@@ -64,7 +64,7 @@ macro_rules! programs {
 }
 
 programs! {
-    ppu: altivec headers libsync processor simdmath;
-    spu: arithmetic bits cache compare control convert elements headers libsync names shifts simdmath
-         specific timer;
+    ppu: altivec headers libsync other_side processor simdmath;
+    spu: arithmetic bits cache compare control convert elements headers libsync names other_side
+         shifts simdmath specific timer;
 }

@@ -165,6 +165,11 @@ fn threads_of_the_ppu_use_the_c_library_at_the_same_time() {
 }
 
 #[test]
+fn threads_of_the_first_libspe_run() {
+    runs("threads1", &[], 0);
+}
+
+#[test]
 fn a_thread_that_exits_calls_its_cleanup_handlers() {
     runs_on_the_ppu("cleanup", "at the pop\nfirst\nsecond\n5\n");
 }

@@ -28,6 +28,7 @@ const OWN_LIBRARIES: &[&str] = &[
     "pthread",
     "rt",
     "simdmath",
+    "spe",
     "spe2",
     "speevent",
     "sputimer",

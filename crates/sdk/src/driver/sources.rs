@@ -185,8 +185,8 @@ fn core_of(name: &str) -> String {
 fn is_of_spu(path: &str, text: &str) -> bool {
     let includes: Vec<&str> = includes(text).map(|(name, _)| name).collect();
     let any = |all: &[&str]| includes.iter().any(|name| all.contains(name));
-    let by_spu = includes.iter().any(|name| name.starts_with("spu_"))
-        || any(&["cbe_mfc.h", "vmx2spu.h", "spu2vmx.h", "si2vmx.h"]);
+    let by_spu =
+        includes.iter().any(|name| name.starts_with("spu_")) || any(&["cbe_mfc.h", "vmx2spu.h"]);
     let by_ppu = any(&[
         "libspe2.h",
         "libspe.h",
@@ -194,6 +194,8 @@ fn is_of_spu(path: &str, text: &str) -> bool {
         "ppu_intrinsics.h",
         "altivec.h",
         "vec_literal.h",
+        "spu2vmx.h",
+        "si2vmx.h",
     ]);
     match (by_spu, by_ppu) {
         (true, false) => true,

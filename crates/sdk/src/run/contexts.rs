@@ -437,6 +437,8 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     (1, -1) => Some(topology.cells().len()),
                     (2 | 3, -1) => Some(topology.spes().len()),
                     (2 | 3, 0..) => of(node as usize),
+                    // A PowerXCell or a Cell. Descriptions of machines do not say it.
+                    (4, -1..) => Some(1 + usize::from(topology.name() == "qs22")),
                     _ => None,
                 };
                 done(number.map_or(errno::INVAL, |number| number as i32))

@@ -89,6 +89,7 @@ const OLD_C: &[&str] = &[
     "-Wno-error=incompatible-function-pointer-types",
     "-Wno-error=return-mismatch",
     "-Wno-deprecated-altivec-src-compat",
+    "-Wno-deprecate-lax-vec-conv-all",
     // Ours is the way in which the next argument is read, and that atomic operations are not
     // locked.
     "-Wno-unsequenced",

@@ -64,6 +64,10 @@ int main(void) {
     for (int i = 0; i < 3; i++)
         spe_context_destroy(near[i]);
     expect("a gang", spe_gang_context_destroy(gang) == 0, 0);
+    expect("a kind of processor", spe_cpu_info_get(SPE_CPU_TYPE, -1) == SPE_CPU_IS_CELLBE, 0);
+    expect("nothing of the kind", spe_cpu_info_get(SPE_CPU_TYPE + 1, -1) < 0, EINVAL);
+    spe_context_ptr_t kept = spe_context_create(SPE_NOSCHED, NULL);
+    expect("a context that is kept", kept && spe_context_destroy(kept) == 0, 0);
     while (open("refused.c", O_RDONLY) >= 0)
         files++;
     expect("a file too many", files > 100, EMFILE);

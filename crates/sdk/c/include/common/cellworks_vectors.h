@@ -61,4 +61,11 @@ __cw_inline __cw_u8 __cw_pair(__cw_u8 __a, __cw_u8 __b, __cw_u8 __at) {
   return __cw_bytes(__a, __at & 31) | __cw_bytes(__b, (__at & 31) ^ 16);
 }
 
+/* 2 to the power of `power`, from -127 to 127. */
+__cw_inline float __cw_power2(int __power) {
+  union { unsigned __bits; float __f; } __u;
+  __u.__bits = __power > -127 ? (unsigned)(127 + __power) << 23 : 0x00400000u;
+  return __u.__f;
+}
+
 #endif

@@ -1,5 +1,5 @@
-/* Products, lengths and reflections of single vectors of floats, by their published names, for
- * both sides.
+/* Products, lengths and reflections of single vectors of floats, and matrices of four vectors, by
+ * their published names, for both sides.
  *
  * A 3 in a name leaves element 3 out of sums. A name with an underscore in front is the same
  * function.
@@ -42,6 +42,29 @@ __CW_L(vec_int4, load_vec_int4, (int __a, int __b, int __c, int __d), (__a, __b,
 /* `a` for 0, `b` for 1, and what lies between them. */
 __CW_L(vec_float4, lerp_vec, (vec_float4 __a, vec_float4 __b, vec_float4 __t), (__a, __b, __t),
        return __a + (__b - __a) * __t;)
+
+/* The largest and the smallest element, of three or four. */
+#define __CW_L_EXTREME(T, V, G, name, op) \
+  __CW_L(T, name##3, (V __a), (__a), T __m = __a[0] op __a[1] ? __a[0] : __a[1]; return __m op __a[2] ? __m : __a[2];) \
+  __CW_L(T, name##4, (V __a), (__a), T __m = name##3(__a); return __m op __a[3] ? __m : __a[3];)
+__CW_L_EXTREME(float, vec_float4, __cw_f32, max_vec_float, >)
+__CW_L_EXTREME(float, vec_float4, __cw_f32, min_vec_float, <)
+__CW_L_EXTREME(int, vec_int4, __cw_s32, max_vec_int, >)
+__CW_L_EXTREME(int, vec_int4, __cw_s32, min_vec_int, <)
+#undef __CW_L_EXTREME
+
+/* A point or a vector times the matrix `m`, whose vectors are its columns. A point of three
+   elements has the fourth one 1. */
+__CW_L(vec_float4, xform_vec4, (vec_float4 __v, const vec_float4 *__m), (__v, __m),
+       return __m[0] * (vec_float4)(__v[0]) + __m[1] * (vec_float4)(__v[1]) + __m[2] * (vec_float4)(__v[2]) +
+              __m[3] * (vec_float4)(__v[3]);)
+__CW_L(vec_float4, xform_vec3, (vec_float4 __v, const vec_float4 *__m), (__v, __m),
+       return __m[0] * (vec_float4)(__v[0]) + __m[1] * (vec_float4)(__v[1]) + __m[2] * (vec_float4)(__v[2]) + __m[3];)
+__CW_L(void, transpose_matrix4x4, (vec_float4 *__to, const vec_float4 *__m), (__to, __m),
+       vec_float4 __a = __m[0]; vec_float4 __b = __m[1]; vec_float4 __c = __m[2]; vec_float4 __d = __m[3];
+       for (int __i = 0; __i < 4; __i++) __to[__i] = (vec_float4){__a[__i], __b[__i], __c[__i], __d[__i]};)
+__CW_L(void, identity_matrix4x4, (vec_float4 *__to), (__to),
+       for (int __i = 0; __i < 4; __i++) { __to[__i] = (vec_float4){0, 0, 0, 0}; __to[__i][__i] = 1; })
 
 #undef __CW_L
 

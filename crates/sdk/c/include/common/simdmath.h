@@ -16,6 +16,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Numbers. */
+#define SM_E 2.7182818284590452354
+#define SM_LOG2E 1.4426950408889634074
+#define SM_LOG10E 0.43429448190325182765
+#define SM_LN2 0.69314718055994530942
+#define SM_LN10 2.30258509299404568402
+#define SM_PI 3.14159265358979323846
+#define SM_PI_2 1.57079632679489661923
+#define SM_PI_4 0.78539816339744830962
+#define SM_1_PI 0.31830988618379067154
+#define SM_2_PI 0.63661977236758134308
+#define SM_2_SQRTPI 1.12837916709551257390
+#define SM_SQRT2 1.41421356237309504880
+#define SM_SQRT1_2 0.70710678118654752440
+
 #define __CW_M static __inline__ __attribute__((__unused__, __nodebug__))
 
 /* A function under both of its names. */
@@ -142,6 +157,39 @@ __CW_MATH(vec_int4, irintf4, (vec_float4 __x), (__x), return (vec_int4)__cw_trun
 __CW_MATH(vec_int4, iroundf4, (vec_float4 __x), (__x), return (vec_int4)__cw_trunc_s32((__cw_f32)roundf4(__x));)
 __CW_MATH(vec_llong2, llrintd2, (vec_double2 __x), (__x), return (vec_llong2){llrint(__x[0]), llrint(__x[1])};)
 __CW_MATH(vec_llong2, llroundd2, (vec_double2 __x), (__x), return (vec_llong2){llround(__x[0]), llround(__x[1])};)
+
+/* The kinds of math.h: FP_NAN, FP_INFINITE, FP_ZERO, FP_SUBNORMAL and FP_NORMAL. */
+__CW_MATH(vec_int4, fpclassifyf4, (vec_float4 __x), (__x), \
+          return (vec_int4){fpclassify(__x[0]), fpclassify(__x[1]), fpclassify(__x[2]), fpclassify(__x[3])};)
+__CW_MATH(vec_llong2, fpclassifyd2, (vec_double2 __x), (__x), \
+          return (vec_llong2){fpclassify(__x[0]), fpclassify(__x[1])};)
+__CW_MATH(vec_double2, scalbllnd2, (vec_double2 __x, vec_llong2 __n), (__x, __n), vec_double2 __r; \
+          for (int __i = 0; __i < 2; __i++) \
+            __r[__i] = ldexp(__x[__i], (int)(__n[__i] > 9999 ? 9999 : __n[__i] < -9999 ? -9999 : __n[__i])); \
+          return __r;)
+/* The remainders, and the lowest bits of the quotients with their signs. */
+__CW_MATH(vec_float4, remquof4, (vec_float4 __x, vec_float4 __y, vec_int4 *__quotient), (__x, __y, __quotient), \
+          vec_float4 __r; int __n; \
+          for (int __i = 0; __i < 4; __i++) __r[__i] = remquof(__x[__i], __y[__i], &__n), (*__quotient)[__i] = __n; \
+          return __r;)
+__CW_MATH(vec_double2, remquod2, (vec_double2 __x, vec_double2 __y, vec_llong2 *__quotient), (__x, __y, __quotient), \
+          vec_double2 __r; int __n; \
+          for (int __i = 0; __i < 2; __i++) __r[__i] = remquo(__x[__i], __y[__i], &__n), (*__quotient)[__i] = __n; \
+          return __r;)
+/* Four integers of 64 bits. */
+typedef struct llroundf4_s { vec_llong2 vll[2]; } llroundf4_t;
+__CW_MATH(llroundf4_t, llrintf4, (vec_float4 __x), (__x), \
+          return ((llroundf4_t){{(vec_llong2){llrintf(__x[0]), llrintf(__x[1])}, (vec_llong2){llrintf(__x[2]), llrintf(__x[3])}}});)
+__CW_MATH(llroundf4_t, llroundf4, (vec_float4 __x), (__x), \
+          return ((llroundf4_t){{(vec_llong2){llroundf(__x[0]), llroundf(__x[1])}, (vec_llong2){llroundf(__x[2]), llroundf(__x[3])}}});)
+
+/* Names of functions that were faster on a Cell, and less exact or for fewer numbers. */
+__CW_MATH(vec_float4, divf4_fast, (vec_float4 __x, vec_float4 __y), (__x, __y), return divf4(__x, __y);)
+__CW_MATH(vec_float4, fmodf4_fast, (vec_float4 __x, vec_float4 __y), (__x, __y), return fmodf4(__x, __y);)
+__CW_MATH(vec_float4, recipf4_fast, (vec_float4 __x), (__x), return recipf4(__x);)
+__CW_MATH(vec_float4, sqrtf4_fast, (vec_float4 __x), (__x), return sqrtf4(__x);)
+__CW_MATH(vec_float4, ceilf4_fast, (vec_float4 __x), (__x), return ceilf4(__x);)
+__CW_MATH(vec_float4, floorf4_fast, (vec_float4 __x), (__x), return floorf4(__x);)
 
 /* Integers. A division by 0 gives 0, and the dividend as remainder. */
 typedef struct { vec_int4 quot, rem; } divi4_t;

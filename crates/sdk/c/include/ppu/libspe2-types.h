@@ -62,6 +62,7 @@ enum ps_area {
 #define SPE_ISOLATE_EMULATE 0x00000100
 #define SPE_EVENTS_ENABLE 0x00001000
 #define SPE_AFFINITY_MEMORY 0x00002000
+#define SPE_NOSCHED 0x00004000
 
 /* Symbolic values of spe_context_run. */
 #define SPE_DEFAULT_ENTRY 0xffffffffu
@@ -121,5 +122,13 @@ enum ps_area {
 #define SPE_COUNT_PHYSICAL_CPU_NODES 1
 #define SPE_COUNT_PHYSICAL_SPES 2
 #define SPE_COUNT_USABLE_SPES 3
+#define SPE_CPU_TYPE 4
+
+/* What it says of SPE_CPU_TYPE: a Cell, or a PowerXCell with its doubles. */
+#define SPE_CPU_IS_CELLBE 1
+#define SPE_CPU_IS_CELLEDP 2
+
+/* The signal of an old interface. Nothing sends it. */
+#define SIGSPE SIGURG
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef _LIBSPE2_H
 #define _LIBSPE2_H
 
-#include <cbe_mfc.h>
+#include <cbea_map.h>
 #include <errno.h>
 #include <libspe2-types.h>
 #include <limits.h>

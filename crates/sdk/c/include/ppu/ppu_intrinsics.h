@@ -47,6 +47,7 @@ extern unsigned long long __cw_timebase(void) __asm__("ppu.timebase");
 #define __dcbf(address) ((void)(address))
 #define __dcbz(address) ((void)__builtin_memset((void *)((unsigned)(address) & -128u), 0, 128))
 #define __icbi(address) ((void)(address))
+#define __dcbi(address) ((void)(address))
 
 /* Threads of the processor: hints only. */
 #define __nop() ((void)0)
@@ -58,6 +59,7 @@ extern unsigned long long __cw_timebase(void) __asm__("ppu.timebase");
 #define __db12cyc() ((void)0)
 #define __db16cyc() ((void)0)
 #define __protected_stream_set(direction, address, id) ((void)(address))
+#define __protected_unlimited_stream_set(direction, address, id) ((void)(address))
 #define __protected_stream_count(count, id) ((void)0)
 #define __protected_stream_go() ((void)0)
 #define __protected_stream_stop(id) ((void)0)
@@ -89,6 +91,23 @@ __cw_inline unsigned __rlwimi(unsigned __into, unsigned __value, unsigned __coun
   unsigned __mask = __rlwnm(0xffffffffu, 0, __first, __last);
   return (__into & ~__mask) | (__rlwnm(__value, __count, 0, 31) & __mask);
 }
+/* Of 64 bits: the rotated value between two bits, counted from the highest one, and 0 elsewhere. */
+__cw_inline unsigned long long __cw_rotated(unsigned long long __value, unsigned __count, unsigned __first, unsigned __last) {
+  unsigned __n = __count & 63;
+  unsigned long long __r = __value << __n | __value >> ((64 - __n) & 63);
+  unsigned long long __from = ~0ull >> (__first & 63), __to = ~0ull << (63 - (__last & 63));
+  return __r & ((__first & 63) <= (__last & 63) ? __from & __to : __from | __to);
+}
+#define __rldcl(value, count, first) __cw_rotated(value, (unsigned)(count), first, 63)
+#define __rldcr(value, count, last) __cw_rotated(value, (unsigned)(count), 0, last)
+#define __rldicl(value, count, first) __cw_rotated(value, count, first, 63)
+#define __rldicr(value, count, last) __cw_rotated(value, count, 0, last)
+#define __rldic(value, count, first) __cw_rotated(value, count, first, 63 - ((count) & 63))
+__cw_inline unsigned long long __rldimi(unsigned long long __into, unsigned long long __value, unsigned __count,
+                                        unsigned __first) {
+  unsigned long long __mask = __cw_rotated(~0ull, 0, __first, 63 - (__count & 63));
+  return (__into & ~__mask) | (__cw_rotated(__value, __count, 0, 63) & __mask);
+}
 
 /* Memory with the bytes the other way round. */
 __cw_inline unsigned short __lhbrx(const void *__p) { return __builtin_bswap16(*(const unsigned short *)__p); }
@@ -117,6 +136,29 @@ __cw_inline double __fsqrt(double __a) { return __builtin_sqrt(__a); }
 __cw_inline float __fsqrts(float __a) { return __builtin_sqrtf(__a); }
 __cw_inline float __fres(float __a) { return 1 / __a; }
 __cw_inline double __frsqrte(double __a) { return 1 / __builtin_sqrt(__a); }
+__cw_inline double __fmul(double __a, double __b) { return __a * __b; }
+__cw_inline float __fmuls(float __a, float __b) { return __a * __b; }
+__cw_inline float __frsp(double __a) { return (float)__a; }
+/* To and from integers that lie in a register of floating point. They are saturated, and NaN
+   gives the lowest one. */
+__cw_inline double __fcfid(long long __a) { return (double)__a; }
+__cw_inline long long __fctidz(double __a) {
+  return __a >= 0x1p63 ? 0x7fffffffffffffffll : __a >= -0x1p63 ? (long long)__a : -0x7fffffffffffffffll - 1;
+}
+__cw_inline long long __fctid(double __a) { return __fctidz(__builtin_nearbyint(__a)); }
+__cw_inline long long __fctiwz(double __a) {
+  return __a >= 0x1p31 ? 0x7fffffff : __a > -0x80000001p0 ? (int)__a : -0x7fffffff - 1;
+}
+__cw_inline long long __fctiw(double __a) { return __fctiwz(__builtin_nearbyint(__a)); }
+
+/* The status register of floating point has no meaning here, and special registers do not exist. */
 __cw_inline double __mffs(void) { return 0; }
+#define __mtfsf(mask, value) ((void)(value))
+#define __mtfsfi(field, value) ((void)0)
+#define __mtfsb0(bit) ((void)0)
+#define __mtfsb1(bit) ((void)0)
+#define __setflm(value) ((void)(value), __mffs())
+#define __mfspr(number) (0ull)
+#define __mtspr(number, value) ((void)(value))
 
 #endif

@@ -215,6 +215,56 @@ static void floats(void) {
   }
 }
 
+/* Pixels, masks as operands, elements of another type, and the names of instructions. */
+static unsigned colours(unsigned short pixel) {
+  return (pixel & 0x8000 ? 0xff000000u : 0) | (unsigned)(pixel >> 10 & 31) << 16 | (unsigned)(pixel >> 5 & 31) << 8 | (pixel & 31);
+}
+static unsigned short pixel(unsigned word) {
+  return (unsigned short)((word >> 24 & 1) << 15 | (word >> 19 & 31) << 10 | (word >> 11 & 31) << 5 | (word >> 3 & 31));
+}
+static void rare(void) {
+  TIMES(100) {
+    static long words[4] __attribute__((aligned(16)));
+    static char bytes[16] __attribute__((aligned(16)));
+    vec_bint4 mask;
+    vec_pixel8 pixels;
+    fill(&a), fill(&b), fill(&c);
+    pixels = vec_packpx(a.uint4, b.uint4);
+    ELEMENTWISE("vec_packpx", uint4, ushort8, 8, (vec_ushort8)pixels, pixel(i < 4 ? a.e_uint4[i] : b.e_uint4[i - 4]))
+    ELEMENTWISE("vec_unpackh of pixels", ushort8, uint4, 4, vec_unpackh((vec_pixel8)a.ushort8), colours(a.e_ushort8[i]))
+    ELEMENTWISE("vec_unpackl of pixels", ushort8, uint4, 4, vec_unpackl((vec_pixel8)a.ushort8), colours(a.e_ushort8[i + 4]))
+    ELEMENTWISE("vec_splat of pixels", ushort8, ushort8, 8, (vec_ushort8)vec_splat((vec_pixel8)a.ushort8, 3), a.e_ushort8[3])
+    ELEMENTWISE("vec_mladd of both signs", ushort8, short8, 8, vec_mladd(a.ushort8, b.short8, c.short8), A(ushort8) * B(short8) + C(short8))
+    ELEMENTWISE("vec_mladd of both signs", short8, short8, 8, vec_mladd(a.short8, b.ushort8, c.ushort8), A(short8) * B(ushort8) + C(ushort8))
+    ELEMENTWISE("vec_insert of an int", uchar16, uchar16, 16, vec_insert(round_, a.uchar16, 5), i == 5 ? round_ : A(uchar16))
+    ELEMENTWISE("vec_insert of an int", short8, short8, 8, vec_insert(-round_, a.short8, 11), i == 3 ? -round_ : A(short8))
+    reals(&a, 0);
+    ELEMENTWISE("vec_insert of an int", float4, float4, 4, vec_insert(round_, a.float4, 2), i == 2 ? round_ : A(float4))
+    fill(&a);
+    mask = vec_cmpgt(a.int4, b.int4);
+    ELEMENTWISE("vec_add of a mask", int4, int4, 4, vec_add(c.int4, mask), (int)(c.e_uint4[i] - (A(int4) > B(int4))))
+    ELEMENTWISE("vec_extract of a mask", int4, int4, 4, (vec_int4)vec_splats(vec_extract(mask, 2)), -(a.e_int4[2] > b.e_int4[2]))
+    ELEMENTWISE("vec_cmpeq of masks", int4, int4, 4, (vec_int4)vec_cmpeq(mask, vec_cmpgt(b.int4, a.int4)), -(A(int4) == B(int4)))
+    ELEMENTWISE("vec_all_eq of a mask", int4, int4, 4, (vec_int4)vec_splats(vec_all_eq((vec_int4)mask, mask)), 1)
+    ELEMENTWISE("vec_any_ne of a mask", int4, int4, 4, (vec_int4)vec_splats(vec_any_ne(mask, (vec_uint4)mask)), 0)
+    ELEMENTWISE("vec_vaddubm", uchar16, uchar16, 16, vec_vaddubm(a.uchar16, b.uchar16), A(uchar16) + B(uchar16))
+    ELEMENTWISE("vec_vaddsws", int4, int4, 4, vec_vaddsws(a.int4, b.int4), (int)IN((long long)A(int4) + B(int4), LOW_int4, HIGH_int4))
+    ELEMENTWISE("vec_vsrah", short8, short8, 8, vec_vsrah(a.short8, b.ushort8), A(short8) >> (B(ushort8) & 15))
+    ELEMENTWISE("vec_vsldoi", uchar16, uchar16, 16, vec_vsldoi(a.uchar16, b.uchar16, 5), i < 11 ? a.b[i + 5] : b.b[i - 11])
+    ELEMENTWISE("vec_vmulosh", short8, int4, 4, vec_vmulosh(a.short8, b.short8), a.e_short8[2 * i + 1] * b.e_short8[2 * i + 1])
+    ELEMENTWISE("vec_vmulesh", short8, int4, 4, vec_vmulesh(a.short8, b.short8), a.e_short8[2 * i] * b.e_short8[2 * i])
+    ELEMENTWISE("vec_vspltish", short8, short8, 8, vec_vspltish(-7), -7)
+    ELEMENTWISE("vec_vpkshus", short8, uchar16, 16, vec_vpkshus(a.short8, b.short8), IN(i < 8 ? a.e_short8[i] : b.e_short8[i - 8], 0, 255))
+    vec_st(a.int4, 0, words), vec_stvx((vec_uchar16)b.uchar16, 0, bytes);
+    ELEMENTWISE("vec_lvx of long", int4, int4, 4, vec_lvx(0, words), A(int4))
+    ELEMENTWISE("vec_ld of char", uchar16, uchar16, 16, vec_ld(0, bytes), B(uchar16))
+    vec_stvebx(a.uchar16, 3, (unsigned char *)bytes);
+    ELEMENTWISE("vec_stvebx", uchar16, uchar16, 16, vec_ld(0, bytes), i == 3 ? A(uchar16) : B(uchar16))
+    vec_st(mask, 0, (unsigned *)words);
+    ELEMENTWISE("vec_st of a mask", int4, int4, 4, vec_ld(0, words), -(A(int4) > B(int4)))
+  }
+}
+
 #define RUN(f, V, E, bits) f##_##V();
 int main(void) {
   EACH_INT(RUN, integers)
@@ -222,5 +272,6 @@ int main(void) {
   all_float4();
   widths();
   floats();
+  rare();
   return failures != 0;
 }

@@ -6,14 +6,20 @@
 #include <spu_intrinsics.h>
 #include <spu_mfcio.h>
 #include <spu_timer.h>
+#include <vmx2spu.h>
 #else
 #include <altivec.h>
+#include <cbe_mfc.h>
+#include <cbea_map.h>
+#include <libspe.h>
 #include <ppu_intrinsics.h>
+#include <spu2vmx.h>
 #endif
 #include <calloc_align.h>
 #include <free_align.h>
 #include <libmisc.h>
 #include <libsync.h>
+#include <libmatrix.h>
 #include <libvector.h>
 #include <malloc_align.h>
 #include <mutex_lock.h>

@@ -1,4 +1,5 @@
 /* Tags, addresses, list elements and aligned memory: what needs no other processor. */
+#include <cbe_mfc.h>
 #include <free_align.h>
 #include <libmisc.h>
 #include <malloc_align.h>
@@ -46,6 +47,30 @@ static void addresses(void) {
   EXPECT(MFC_CMD_WORD(1, 2, MFC_GETLB_CMD) == 0x01020045)
 }
 
+/* Names of cbe_mfc.h, and what they have in common with those of spu_mfcio.h. */
+static void older(void) {
+  EXPECT(MFC_TAGID_TO_TAGMASK(35) == 8 && MFC_DMA_TAG_STATUS_UPDATE_EVENT == MFC_TAG_STATUS_UPDATE_EVENT)
+  EXPECT(MFC_PUTS_CMD == (MFC_PUT_CMD | MFC_START_ENABLE) && MFC_GETS_CMD == (MFC_GET_CMD | MFC_START_ENABLE))
+  EXPECT(MFC_PUTRLB_CMD == (MFC_PUT_CMD | MFC_RESULT_ENABLE | MFC_LIST_ENABLE | MFC_BARRIER_ENABLE))
+  EXPECT(MFC_GETBS_CMD == (MFC_GETS_CMD | MFC_BARRIER_ENABLE) && MFC_GETLF_CMD == (MFC_GETL_CMD | MFC_FENCE_ENABLE))
+  EXPECT(MFC_CMD_DWORD(128, 5, MFC_CMD_WORD(1, 2, MFC_PUT_CMD)) == 0x0080000501020020ull)
+  EXPECT(mfc_begin_critical_section() == 0 && __mfc_tag_release(40) == MFC_TAG_INVALID)
+  mfc_end_critical_section(0);
+}
+
+static int called;
+static void count(void) { called++; }
+static void events(void) {
+  spu_write_event_mask(0);
+  si_bisled(count);
+  EXPECT(called == 0)
+  spu_write_event_mask(MFC_DECREMENTER_EVENT);
+  spu_write_decrementer(1);
+  while (!spu_stat_event_status()) {}
+  si_bisled(count), si_bisledd(count), si_bislede(count);
+  EXPECT(called == 3)
+}
+
 static void memory(void) {
   unsigned log2;
   for (log2 = 0; log2 <= 12; log2++) {
@@ -70,6 +95,8 @@ static void memory(void) {
 int main(void) {
   tags();
   addresses();
+  older();
+  events();
   memory();
   return failures != 0;
 }

@@ -86,6 +86,14 @@ int main(void) {
   EXPECT(__fsel(0, 1, 2) == 1 && __fsel(-0.5, 1, 2) == 2 && __fsels(3, 1, 2) == 1)
   EXPECT(__fmadd(2, 3, 4) == 10 && __fmsub(2, 3, 4) == 2 && __fnmadd(2, 3, 4) == -10 && __fnmsubs(2, 3, 4) == -2)
   EXPECT(__fabs(-2) == 2 && __fnabsf(2) == -2 && __fsqrt(9) == 3 && __fsqrts(2.25f) == 1.5f)
+  EXPECT(__rldicl(a, 8, 56) == 0xfe && __rldicr(a, 8, 7) == 0xdc00000000000000ull && __rldcl(a, 72, 56) == 0xfe)
+  EXPECT(__rldcr(a, 4, 63) == 0xedcba9876543210full && __rldic(a, 4, 32) == 0x65432100)
+  EXPECT(__rldimi(~0ull, 0x55, 8, 48) == 0xffffffffffff55ffull)
+  EXPECT(__fctid(2.5) == 2 && __fctidz(-2.9) == -2 && __fctid(1e30) == 0x7fffffffffffffffll && __fctidz(-1e30) == -0x7fffffffffffffffll - 1)
+  EXPECT(__fctiw(-3.5) == -4 && __fctiwz(3e9) == 0x7fffffff && __fctiwz(-3e9) == -0x7fffffff - 1 && __fctiwz(-2147483648.5) == -0x7fffffff - 1)
+  EXPECT(__fctidz(0.0 / (double)(n = 0)) == -0x7fffffffffffffffll - 1 && __fcfid(-5) == -5 && __frsp(0.1) == 0.1f && __fmuls(3, 0.5f) == 1.5f)
+  EXPECT(__setflm(1.0) == 0 && __mfspr(1) == 0)
+  __mtfsf(1, 2.0), __mtfsfi(1, 2), __mtfsb0(1), __mtfsb1(1), __mtspr(1, 2), __dcbi(line);
   for (n = 0; n < 512; n++) line[n] = 1;
   __dcbz(line + 200);
   for (n = 0; n < 512; n++) EXPECT(line[n] == (n < 128 || n >= 256))

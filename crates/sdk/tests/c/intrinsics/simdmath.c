@@ -141,6 +141,35 @@ static void several(void) {
   }
 }
 
+/* Names of the SDK that others stand for, and results of other types. */
+static void others(void) {
+  quad n;
+  llroundf4_t eight;
+  TIMES(50) {
+    reals(&a, 0), reals(&b, 0);
+    for (i = 0; i < 4; i++) if (B(float4) == 0) b.e_float4[i] = 1;
+    got.float4 = remquof4(a.float4, b.float4, &n.int4);
+    for (i = 0; i < 4; i++) { int q; want.e_float4[i] = remquof(A(float4), B(float4), &q), c.e_int4[i] = q; }
+    check("remquof4", "float4"), got = n, want = c, check("remquof4's quotient", "int4");
+    eight = llroundf4(a.float4);
+    ELEMENTWISE("llroundf4", float4, llong2, 2, eight.vll[1], llroundf(a.e_float4[2 + i]))
+    eight = llrintf4(a.float4);
+    ELEMENTWISE("llrintf4", float4, llong2, 2, eight.vll[0], llrintf(A(float4)))
+    ELEMENTWISE("divf4_fast", float4, float4, 4, divf4_fast(a.float4, b.float4), A(float4) / B(float4))
+    ELEMENTWISE("_floorf4_fast", float4, float4, 4, _floorf4_fast(a.float4), floorf(A(float4)))
+    ELEMENTWISE("fmodf4_fast", float4, float4, 4, fmodf4_fast(a.float4, b.float4), fmodf(A(float4), B(float4)))
+    reals(&a, 1), reals(&b, 1);
+    ELEMENTWISE("scalbllnd2", double2, double2, 2, scalbllnd2(a.double2, (vec_llong2){3, -2}), A(double2) * (i ? 0.25 : 8))
+    for (i = 0; i < 2; i++) if (B(double2) == 0) b.e_double2[i] = 1;
+    ELEMENTWISE("remquod2", double2, double2, 2, remquod2(a.double2, b.double2, &n.llong2), remainder(A(double2), B(double2)))
+  }
+  a.float4 = (vec_float4){0, 1, __builtin_inff(), __builtin_nanf("")};
+  ELEMENTWISE("fpclassifyf4", float4, int4, 4, fpclassifyf4(a.float4), fpclassify(A(float4)))
+  a.double2 = (vec_double2){4e-324, 1};
+  ELEMENTWISE("fpclassifyd2", double2, llong2, 2, fpclassifyd2(a.double2), fpclassify(A(double2)))
+  ELEMENTWISE("SM_PI", float4, float4, 4, (vec_float4)((float)SM_PI), 3.14159274f)
+}
+
 /* A number as all elements, to be compared. */
 #define NUMBER(intrinsic, call, value) ELEMENTWISE(intrinsic, float4, float4, 4, (vec_float4)(call), value)
 static void vectors(void) {
@@ -158,6 +187,21 @@ static void vectors(void) {
     want.float4 = (vec_float4){x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0], 0};
     check("cross_product3", "float4");
   }
+  {
+    static vec_float4 m[4] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}};
+    vec_float4 turned[4], one[4];
+    a.float4 = (vec_float4){1, -2, 3, 5};
+    NUMBER("max_vec_float3", max_vec_float3(a.float4), 3)
+    NUMBER("min_vec_float4", min_vec_float4(a.float4), -2)
+    NUMBER("max_vec_float4", _max_vec_float4(a.float4), 5)
+    NUMBER("min_vec_int3", min_vec_int3((vec_int4){4, 3, 9, 1}), 3)
+    NUMBER("max_vec_int4", max_vec_int4((vec_int4){4, 3, 9, 10}), 10)
+    transpose_matrix4x4(turned, m), identity_matrix4x4(one);
+    ELEMENTWISE("transpose_matrix4x4", float4, float4, 4, turned[1], 2 + 4 * i)
+    ELEMENTWISE("identity_matrix4x4", float4, float4, 4, one[2], i == 2)
+    ELEMENTWISE("xform_vec4", float4, float4, 4, xform_vec4(a.float4, m), m[0][i] - 2 * m[1][i] + 3 * m[2][i] + 5 * m[3][i])
+    ELEMENTWISE("_xform_vec3", float4, float4, 4, _xform_vec3(a.float4, m), m[0][i] - 2 * m[1][i] + 3 * m[2][i] + m[3][i])
+  }
   a.float4 = (vec_float4){4, 8, 1, 18}, b.float4 = (vec_float4){0, 1, 0, 0};
   NUMBER("length_vec3", length_vec3(a.float4), 9)
   NUMBER("inv_length_vec3", inv_length_vec3(a.float4), 1.0f / 9)
@@ -170,6 +214,7 @@ int main(void) {
   operations();
   classes();
   several();
+  others();
   vectors();
   return failures != 0;
 }

@@ -1,10 +1,13 @@
-/* The specific intrinsics of an SPU (si_*): one for each instruction, over quadwords.
+/* The specific intrinsics of an SPU (si_*): one for each instruction over quadwords, for both
+ * sides.
  *
  * A scalar is in the preferred slot: a word in word 0, a halfword in bytes 2 and 3, a byte in
  * byte 3. Immediate values may be any integers.
  */
 #ifndef __CELLWORKS_SI_H__
 #define __CELLWORKS_SI_H__
+
+#include <cellworks_spu.h>
 
 #define __CW_SI1(name, T, expression) \
   __cw_inline qword si_##name(qword __x) { T __a = (T)__x; return (qword)(expression); }
@@ -70,7 +73,11 @@ __CW_SI_INSERT(w, 4, 0)
 __CW_SI_INSERT(d, 8, 0)
 
 /* Loads and stores of quadwords. */
+#ifdef __SPU__
 #define __CW_LS(address) (*(qword *)((unsigned)(address) & 0x3fff0))
+#else
+#define __CW_LS(address) (*(qword *)((unsigned)(address) & -16u))
+#endif
 __cw_inline qword si_lqa(int __i) { return __CW_LS(__i); }
 __cw_inline qword si_lqr(int __i) { return __CW_LS(__i); }
 __cw_inline qword si_lqd(qword __x, int __i) { return __CW_LS(si_to_uint(__x) + (unsigned)__i); }
@@ -200,27 +207,5 @@ __CW_SI2(dfcmgt, vec_double2, spu_cmpabsgt(__a, __b))
 __CW_SI1(fesd, vec_float4, spu_extend(__a))
 __CW_SI1(frds, vec_double2, spu_roundtf(__a))
 __cw_inline qword si_dftsv(qword __x, int __what) { return (qword)spu_testsv((vec_double2)__x, __what); }
-
-/* Channels and control. */
-#define si_rdch(channel) si_from_uint(spu_readch(channel))
-#define si_rchcnt(channel) si_from_uint(spu_readchcnt(channel))
-#define si_wrch(channel, value) spu_writech(channel, si_to_uint(value))
-#define si_stop(code) spu_stop(code)
-#define si_stopd(a, b, c) spu_stop(0x3fff)
-#define si_heq(a, b) spu_hcmpeq(si_to_int(a), si_to_int(b))
-#define si_heqi(a, b) spu_hcmpeq(si_to_int(a), (int)(b))
-#define si_hgt(a, b) spu_hcmpgt(si_to_int(a), si_to_int(b))
-#define si_hgti(a, b) spu_hcmpgt(si_to_int(a), (int)(b))
-#define si_hlgt(a, b) spu_hcmpgt(si_to_uint(a), si_to_uint(b))
-#define si_hlgti(a, b) spu_hcmpgt(si_to_uint(a), (unsigned)(b))
-#define si_nop(...) ((void)0)
-#define si_lnop() ((void)0)
-#define si_sync() spu_sync()
-#define si_syncc() spu_sync_c()
-#define si_dsync() spu_dsync()
-#define si_fscrrd() ((qword){0})
-#define si_fscrwr(value) ((void)(value))
-#define si_mfspr(number) ((qword){0})
-#define si_mtspr(number, value) ((void)(value))
 
 #endif

@@ -1,0 +1,2 @@
+/* Matrices of four vectors. */
+#include <libvector.h>

@@ -1,0 +1,2 @@
+/* One function of libvector.h. */
+#include <libvector.h>

@@ -1,0 +1,2 @@
+/* One function of simdmath.h. */
+#include <simdmath.h>
