@@ -91,6 +91,10 @@ const BYTEWISE: &[&str] = &[
 /// knows them, and would write the result itself, in the order of WebAssembly.
 const WRITERS: &[&str] = &["frexp", "modf", "remquo", "sincos", "strto"];
 
+/// Functions that end the program. The optimiser must not make one call of several, because the
+/// line of such a call is reported.
+const ENDS: &[&str] = &["@abort", "@llvm.trap"];
+
 /// Intrinsic functions for which the code generator calls such a function.
 const WRITERS_INSIDE: &[&str] = &["frexp.", "modf.", "sincos"];
 
@@ -526,10 +530,27 @@ fn bitcast(line: &str, result: &str, mut rest: Rest<'_>, out: &mut Output) -> Op
     Some(())
 }
 
+/// Whether a line calls the function at a number, with named arguments only.
+fn calls_number(line: &str) -> bool {
+    let Some((head, callee)) = line.split_once(" inttoptr (") else {
+        return false;
+    };
+    let number = callee.split_once(" to ptr)(").map(|(number, _)| number);
+    let is_number = number.is_some_and(|number| {
+        let digits = number.strip_prefix("i32 ").unwrap_or_default();
+        digits.parse::<i64>().is_ok()
+    });
+    is_number && !head.contains('(')
+}
+
 fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
     let unquoted = line.split('"').next().unwrap_or(line);
     if unquoted.contains(" asm ") {
         return assembler(line, out);
+    }
+    if calls_number(line) {
+        out.line(line);
+        return Ok(());
     }
     let (at, callee) = names(line, '@')
         .chain(names(line, '%'))
@@ -540,6 +561,11 @@ fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
     let mut rest = Rest(&line[at + callee.len() + 1..]);
     let arguments = rest.operands();
     rest.expect(")").ok_or(Refusal::Form)?;
+    if ENDS.contains(&callee) {
+        let call = &line[..line.len() - rest.0.len()];
+        out.line(format!("{call} nomerge{}", rest.0));
+        return Ok(());
+    }
     if let Some(intrinsic) = callee.strip_prefix("@llvm.") {
         return intrinsic_call(line, intrinsic, &arguments, out);
     }

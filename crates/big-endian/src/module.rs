@@ -26,10 +26,12 @@ const LIBC_IMPORTED: &str = "__imported_wasi_snapshot_preview1_";
 pub enum RewriteError {
     /// A line has a form that is not known, so its bytes might lie in the wrong order.
     #[error(
-        "line {line} of the program's IR has a form that `cellworks cc` does not know ({text}); \
+        "{at}line {line} of the program's IR has a form that `cellworks cc` does not know ({text}); \
          please report it"
     )]
     Form {
+        /// The line of C as `in line 7: `, if it is known, and nothing else.
+        at: String,
         /// The number of the line, from 1.
         line: usize,
         /// The line.
@@ -118,6 +120,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
     let mut result = None;
     for (at, &line) in lines.iter().enumerate() {
         let form = || RewriteError::Form {
+            at: line_of_c(line, &lines).map_or(String::new(), |at| format!("in line {at}: ")),
             line: at + 1,
             text: line.trim().to_owned(),
         };
@@ -177,6 +180,14 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
         }
     }
     Ok(finished(out))
+}
+
+/// Returns the number of the line of C of which an instruction is.
+fn line_of_c<'a>(instruction: &str, lines: &[&'a str]) -> Option<&'a str> {
+    let (_, location) = instruction.rsplit_once("!dbg ")?;
+    let start = format!("{} = !DILocation(line: ", Rest(location).0);
+    let found = lines.iter().find_map(|line| line.strip_prefix(&start))?;
+    found.split(',').next()
 }
 
 /// Returns the structures that have names.

@@ -8,11 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use cellworks_cli::{Failure, MachineFlags, Settings, with_machine};
+use cellworks_cli::{Failure, MachineFlags, Settings, exit_code, with_machine};
 use cellworks_machine::CellMachine;
 use cellworks_runner::{AnyCell, CellWork};
 use cellworks_sim::HazardWatch;
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::run::{Given, LocalStores, Ready, TimeOf};
 
@@ -59,8 +59,11 @@ struct ExecFlags {
 ///
 /// Returns [`Failure`] if the flags or the program are wrong.
 pub fn exec(arguments: Vec<OsString>) -> Result<(), Failure> {
-    let flags = ExecFlags::try_parse_from(arguments).unwrap_or_else(|error| error.exit());
-    let code = run(flags)?;
+    // A program has no single number that says how fast it was, so this flag is refused.
+    let command = ExecFlags::command().mut_arg("bottleneck", |flag| flag.hide(true));
+    let parsed = command.try_get_matches_from(arguments);
+    let flags = parsed.and_then(|matches| ExecFlags::from_arg_matches(&matches));
+    let code = run(flags.unwrap_or_else(|error| error.exit()))?;
     if code != 0 {
         exit(code as i32);
     }
@@ -73,8 +76,17 @@ struct Exec {
     given: Given,
 }
 
+/// How a program has ended: its exit code, and what is said of it then.
+struct Ended {
+    code: u32,
+    message: Option<String>,
+}
+
+/// The exit code of a program that has called `abort`, as shells show it (128 + SIGABRT).
+const ABORTED: u32 = 134;
+
 impl CellWork for Exec {
-    type Output = Result<u32, Failure>;
+    type Output = Result<Ended, Failure>;
 
     fn run<M: CellMachine>(self, machine: &M) -> Self::Output {
         let Self {
@@ -82,8 +94,17 @@ impl CellWork for Exec {
             local_stores,
             given,
         } = self;
-        let end = ready.run(machine, &local_stores, given);
-        end.map_err(|failure| Failure::Run(failure.to_string()))
+        match ready.run(machine, &local_stores, given) {
+            Ok(code) => Ok(Ended {
+                code,
+                message: None,
+            }),
+            Err(failure) if failure.is_abort() => Ok(Ended {
+                code: ABORTED,
+                message: Some(failure.to_string()),
+            }),
+            Err(failure) => Err(Failure::Run(failure.to_string())),
+        }
     }
 }
 
@@ -121,7 +142,7 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
             builder.local_stores(move |spe, bytes| for_sim.make(spe, bytes))
         }),
     };
-    let code = with_machine(&machine, HazardWatch::Warn, settings, |cell, _| {
+    let ended = with_machine(&machine, HazardWatch::Warn, settings, |cell, _| {
         let (time, began) = match cell {
             AnyCell::ThisComputer(_) => {
                 let now = SystemTime::now()
@@ -145,5 +166,8 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
             given,
         })
     })?;
-    Ok(code)
+    if let Some(message) = ended.message {
+        exit_code(Err(Failure::Run(message)));
+    }
+    Ok(ended.code)
 }

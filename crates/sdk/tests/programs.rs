@@ -395,6 +395,77 @@ fn errors_of_spu_programs_name_the_line_of_c() {
 }
 
 #[test]
+fn the_end_of_a_program_names_its_line() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    bench.sh("ppu-gcc -O2 -o ends ends.c");
+    let source = bench.expected("ends.c");
+    // What ends it, a part of the message, and the exit code.
+    let cases = [
+        ("abort();", "called abort at", 134),
+        ("abort(); /* 2 */", "called abort at", 134),
+        ("__builtin_trap();", "it ended itself", 1),
+        ("__builtin_trap();", "it ended itself", 1),
+        ("*(volatile int *)", "it used an address outside", 1),
+        (
+            "((void (*)(int))0x1000)",
+            "a pointer that points to none",
+            1,
+        ),
+        ("assert(way", "an assertion failed there", 134),
+    ];
+    for (at, (statement, part, code)) in cases.into_iter().enumerate() {
+        let way = (at + 1).to_string();
+        let condition = format!("way == {way}");
+        let lines = source.lines().enumerate();
+        let mut lines = lines.skip_while(|(_, line)| {
+            !line.contains(&condition) && !line.contains(&format!("way != {way}"))
+        });
+        let line = lines.find(|(_, line)| line.contains(statement));
+        let line = line.expect("each way has its statement").0 + 1;
+        for machine in MACHINES {
+            let output = bench.exec(&["--machine", machine, "./ends", &way]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains(part), "{way} on {machine}: {said}");
+            let named = format!("ends.c:{line}:");
+            assert!(said.contains(&named), "{way} on {machine}: {said}");
+            assert_eq!(output.status.code(), Some(code), "{way} on {machine}");
+        }
+    }
+}
+
+#[test]
+fn files_are_used_as_they_are_opened() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh("ppu-gcc -O2 -o files files.c");
+    for machine in MACHINES {
+        let arguments = ["--machine", machine, "--dir", ".", "./files"];
+        let script = format!("'{SDK}' exec {} </dev/null", arguments.join(" "));
+        let output = bench.command("sh").args(["-c", &script]).output();
+        let output = output.unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(printed, bench.expected("files.txt"), "{machine}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let note = "the program looks for /usr/there, and a program sees only the folders that it is given: add --dir /usr";
+        assert!(said.contains(note), "{machine}: {said}");
+    }
+}
+
+#[test]
+fn the_help_of_exec_has_what_exec_takes() {
+    let help = Command::new(SDK).args(["exec", "--help"]).output().unwrap();
+    let help = String::from_utf8_lossy(&help.stdout);
+    assert!(
+        help.contains("--counters") && help.contains("--dir"),
+        "{help}"
+    );
+    assert!(!help.contains("--bottleneck"), "{help}");
+}
+
+#[test]
 fn a_stack_that_is_full_is_named() {
     let Some(bench) = Bench::of("tests/c/errors") else {
         return;

@@ -1,6 +1,6 @@
 //! Instructions.
 
-use crate::{body, refusal};
+use crate::{body, function, refusal};
 
 #[test]
 fn a_number_is_turned_round_when_it_is_read_and_written() {
@@ -430,4 +430,37 @@ fn jumps_and_arithmetic_stay() {
     ];
     let trimmed: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
     assert_eq!(body(&lines), trimmed);
+}
+
+#[test]
+fn calls_that_end_the_program_stay_apart() {
+    assert_eq!(
+        body(&[
+            "call void @abort() #4, !dbg !7",
+            "tail call void @llvm.trap()"
+        ]),
+        [
+            "call void @abort() nomerge #4, !dbg !7",
+            "tail call void @llvm.trap() nomerge",
+        ]
+    );
+}
+
+#[test]
+fn a_function_at_a_number_is_called() {
+    let line = "%1 = call i32 inttoptr (i32 4096 to ptr)(i32 noundef %n) #3, !dbg !7";
+    assert_eq!(body(&[line]), [line]);
+    let line = "call void (i32, ...) inttoptr (i32 4096 to ptr)(i32 1, i32 2)";
+    assert!(refusal(&[line]).starts_with("line 2 of"));
+}
+
+#[test]
+fn a_form_that_is_not_known_is_refused_with_the_line_of_c() {
+    let ir = function(&["%1 = unknown ptr %p, !dbg !7"]);
+    let ir = ir + "!7 = !DILocation(line: 12, column: 3, scope: !5)\n";
+    let said = cellworks_big_endian::rewrite(&ir).unwrap_err().to_string();
+    assert!(
+        said.starts_with("in line 12: line 2 of the program's IR has"),
+        "{said}"
+    );
 }

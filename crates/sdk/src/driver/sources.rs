@@ -311,6 +311,17 @@ fn end_of_literal(text: &str) -> usize {
     text.len()
 }
 
+/// Returns what stands for a word: what `#define` says, if it does.
+fn meaning<'t>(word: &'t str, text: &'t str) -> &'t str {
+    let defined = text.lines().filter_map(|line| {
+        let line = line.trim_start().strip_prefix('#')?.trim_start();
+        let line = line.strip_prefix("define")?.trim_start();
+        let rest = line.strip_prefix(word)?;
+        rest.starts_with([' ', '\t']).then(|| rest.trim())
+    });
+    defined.last().unwrap_or(word)
+}
+
 /// Returns the names that a text declares by `extern spe_program_handle_t NAME, NAME2;`.
 fn handles(text: &str) -> Vec<String> {
     let mut names = Vec::new();
@@ -321,7 +332,7 @@ fn handles(text: &str) -> Vec<String> {
         }
         let list = pair[1].split(';').next().unwrap_or_default();
         for name in list.split(',') {
-            let name = name.trim();
+            let name = meaning(name.trim(), text);
             let is_letter = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
             if !name.is_empty() && name.chars().all(is_letter) {
                 names.push(name.to_owned());
@@ -331,12 +342,16 @@ fn handles(text: &str) -> Vec<String> {
     names
 }
 
-/// Returns the files that a text opens by `spe_image_open("FILE")`, if they lie below the folder of
-/// the program.
+/// Returns the files that a text opens by `spe_image_open("FILE")`, or by a macro with the name, if
+/// they lie below the folder of the program.
 fn opened(text: &str) -> Vec<String> {
     let calls = text.split("spe_image_open").skip(1);
     let files = calls.filter_map(|call| {
         let argument = call.trim_start().strip_prefix('(')?.trim_start();
+        let argument = match argument.split_once(')') {
+            Some((word, _)) if !argument.starts_with('"') => meaning(word.trim(), text),
+            _ => argument,
+        };
         let (file, _) = argument.strip_prefix('"')?.split_once('"')?;
         let file = file.trim_start_matches("./");
         let stays = Path::new(file)
@@ -431,6 +446,15 @@ mod tests {
         let ppu = "#include <libspe2.h>\nf() { spe_image_open( \"./spu/hello.elf\"); spe_image_open(name); }\n";
         let found = divided(&[("a.c", ppu), ("b.c", SPU)]).unwrap();
         assert_eq!(found.programs[0].place, Place::File("spu/hello.elf".into()));
+        // Macros may stand for both names.
+        let ppu =
+            "#include <libspe2.h>\n# define IMAGE \"hello.elf\"\nf() { spe_image_open(IMAGE); }\n";
+        let found = divided(&[("a.c", ppu), ("b.c", SPU)]).unwrap();
+        assert_eq!(found.programs[0].place, Place::File("hello.elf".into()));
+        let ppu =
+            "#include <libspe2.h>\n#define HANDLE b_spu\nextern spe_program_handle_t HANDLE;\n";
+        let found = divided(&[("a.c", ppu), ("b.c", SPU)]).unwrap();
+        assert_eq!(found.programs[0].place, Place::Symbol("b_spu".into()));
         // A file elsewhere is not written.
         assert_eq!(
             opened("spe_image_open(\"/etc/passwd\") spe_image_open(\"../x\")"),

@@ -93,6 +93,13 @@ impl Stack {
     }
 }
 
+/// Returns whether a program has ended by the C library's `abort`.
+pub(super) fn has_aborted(error: &wasmtime::Error) -> bool {
+    let backtrace = error.downcast_ref::<WasmBacktrace>();
+    let innermost = backtrace.and_then(|backtrace| backtrace.frames().first()?.func_name());
+    matches!(error.downcast_ref(), Some(Trap::UnreachableCodeReached)) && innermost == Some("abort")
+}
+
 /// Returns what went wrong in a program, and where in its source.
 pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &'static str) {
     let place = error

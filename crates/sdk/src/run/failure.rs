@@ -15,6 +15,14 @@ pub(crate) enum Failure {
         /// The line of C.
         place: &'static str,
     },
+    /// The program of the PPU has called `abort`, which also a failed assertion does.
+    #[error("{who} called abort at {place}, or an assertion failed there")]
+    Abort {
+        /// The thread.
+        who: String,
+        /// The line of C.
+        place: &'static str,
+    },
     /// All programs and threads wait for each other, each as a line says.
     #[error("deadlock: every program waits for another{0}")]
     Deadlock(String),
@@ -46,6 +54,13 @@ pub(crate) enum Failure {
     /// The system did not give what a run needs.
     #[error("the memory of the program could not be made: {0}")]
     Memory(String),
+}
+
+impl Failure {
+    /// Returns whether the program of the PPU has called `abort`.
+    pub(crate) fn is_abort(&self) -> bool {
+        matches!(self, Self::Abort { .. })
+    }
 }
 
 impl std::fmt::Debug for Failure {

@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 use cellworks_machine::{AtomicOp, CellMachine, Cycles, Ppe, Span, Time, Wake};
 use wasmtime::{Instance, Store, Val, ValType};
 
-use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe};
+use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe, has_aborted};
 use super::contexts::{Contexts, packed};
 use super::engine::Pace;
 use super::failure::Failure;
@@ -324,7 +324,10 @@ impl<'p> Ppu<'p> {
                 None => {
                     let (why, place) = describe(&error, &self.code.program);
                     let who = who(index);
-                    return Err(Failure::Program { who, why, place });
+                    return Err(match has_aborted(&error) {
+                        true => Failure::Abort { who, place },
+                        false => Failure::Program { who, why, place },
+                    });
                 }
             },
         };

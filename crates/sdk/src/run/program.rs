@@ -243,8 +243,9 @@ impl Program {
         let line = offsets.iter().find_map(|offset| lines.line(*offset));
         let function = || frames.clone().find_map(|frame| frame.func_name());
         let place = line.unwrap_or_else(|| match function() {
-            Some(name) => format!("{name} (built without -g)"),
-            None => "a function without a name (built without -g)".to_owned(),
+            Some("__cell_main") => "a line of main that is not known".to_owned(),
+            Some(name) => format!("a line of {name} that is not known"),
+            None => "a function without a name".to_owned(),
         });
         let place: &'static str = Box::leak(place.into_boxed_str());
         lines.interned.insert(offsets, place);

@@ -6,7 +6,8 @@
 
 // Rejected: `wasmtime-wasi`, which reads and writes little-endian memory.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,14 +23,17 @@ struct Errno(u16);
 
 const BADF: Errno = Errno(8);
 const FAULT: Errno = Errno(21);
+const FBIG: Errno = Errno(22);
 const MFILE: Errno = Errno(33);
 const INVAL: Errno = Errno(28);
 const IO: Errno = Errno(29);
+const LOOP: Errno = Errno(32);
 const NOENT: Errno = Errno(44);
 const NOSYS: Errno = Errno(52);
 const NOTDIR: Errno = Errno(54);
 const NOTSUP: Errno = Errno(58);
 const SPIPE: Errno = Errno(70);
+const XDEV: Errno = Errno(75);
 
 impl From<Outside> for Errno {
     fn from(_: Outside) -> Self {
@@ -40,6 +44,16 @@ impl From<Outside> for Errno {
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind as Kind;
+        use rustix::io::Errno as System;
+        match System::from_io_error(&error) {
+            // A file that was opened only to be read, or only to be written.
+            Some(System::BADF) => return BADF,
+            Some(System::FBIG) => return FBIG,
+            Some(System::LOOP) => return LOOP,
+            Some(System::MFILE | System::NFILE) => return MFILE,
+            Some(System::XDEV) => return XDEV,
+            _ => {}
+        }
         Self(match error.kind() {
             Kind::PermissionDenied => 2,
             Kind::AlreadyExists => 20,
@@ -183,19 +197,33 @@ impl Wasi {
         }
     }
 
+    /// Whether a path without its first slash is probably one from the root: the folder with which
+    /// it begins is there and not here.
+    fn is_from_root(path: &str) -> bool {
+        let first = Path::new(path).iter().next().map(Path::new);
+        first.is_some_and(|first| Path::new("/").join(first).is_dir() && !first.is_dir())
+    }
+
+    /// Says once, if a program was given the folder `.` and did not find in it what it looks for
+    /// from the root: the C library takes the first slash away.
+    fn advise_if_from_root(&mut self, fd: u32, path: &str, found: Errno) {
+        let is_here =
+            matches!(self.open(fd), Ok(Open::Folder { name: Some(name), .. }) if name == ".");
+        if found == NOENT && is_here && Self::is_from_root(path) {
+            self.advise(path);
+        }
+    }
+
     /// Says once how a program gets a folder in which it looks for `path`.
     fn advise(&mut self, path: &str) {
         if self.has_advised {
             return;
         }
         self.has_advised = true;
-        // The C library has taken the first slash away. The folder with which the path begins is
-        // there or here.
-        let mut path = PathBuf::from(path);
-        let first = path.iter().next().map(Path::new);
-        if first.is_some_and(|first| Path::new("/").join(first).is_dir() && !first.is_dir()) {
-            path = Path::new("/").join(path);
-        }
+        let path = match Self::is_from_root(path) {
+            true => Path::new("/").join(path),
+            false => PathBuf::from(path),
+        };
         let folder = match path.parent() {
             Some(parent) if path.is_absolute() || path.starts_with("..") => parent,
             _ => Path::new("."),
@@ -337,10 +365,19 @@ impl Wasi {
         };
         // All rights but those to seek and tell in a stream, by which a C library knows a terminal.
         let rights = if kind == 2 { !0x24 } else { !0u64 };
+        // The C library writes each line at once to what it takes for a terminal. Whether it is one
+        // is in the rights that other files would inherit (`isatty` in `lib/common/posix.c`).
+        let is_terminal = match self.open(fd)? {
+            Open::Input => io::stdin().is_terminal(),
+            Open::Output => io::stdout().is_terminal(),
+            Open::Error => io::stderr().is_terminal(),
+            _ => false,
+        };
         memory.set_bytes(at, &[0; 24])?;
         memory.set_u8(at, kind)?;
         memory.set_u64(at.saturating_add(8), rights)?;
-        Ok(memory.set_u64(at.saturating_add(16), !0)?)
+        let inherited = if is_terminal { !0 } else { !0 >> 1 };
+        Ok(memory.set_u64(at.saturating_add(16), inherited)?)
     }
 
     fn filestat(memory: &Guest, at: u32, metadata: &Metadata) -> Done {
@@ -393,11 +430,18 @@ impl Wasi {
         let folder = self.folder(fd, &path)?;
         let follow = follow & 1 != 0;
         let metadata = if follow {
-            folder.metadata(path)?
+            folder.metadata(&path)
         } else {
-            folder.symlink_metadata(path)?
+            folder.symlink_metadata(&path)
         };
-        Self::filestat(memory, at, &metadata)
+        match metadata {
+            Ok(metadata) => Self::filestat(memory, at, &metadata),
+            Err(error) => {
+                let errno = error.into();
+                self.advise_if_from_root(fd, &path, errno);
+                Err(errno)
+            }
+        }
     }
 
     fn path_open(
@@ -413,18 +457,31 @@ impl Wasi {
             let fd = self.add(Open::Null);
             return Ok(memory.set_u32(opened, fd?)?);
         }
-        let folder = self.folder(fd, &path)?;
+        let open = self.opened(fd, &path, (how, rights, flags));
+        let open = open.inspect_err(|errno| self.advise_if_from_root(fd, &path, *errno))?;
+        let fd = self.add(open)?;
+        Ok(memory.set_u32(opened, fd)?)
+    }
+
+    /// Opens a file or a folder.
+    fn opened(
+        &mut self,
+        fd: u32,
+        path: &str,
+        (how, rights, flags): (u32, u64, u32),
+    ) -> Result<Open, Errno> {
+        let folder = self.folder(fd, path)?;
         let (create, directory, exclusive, truncate) =
             (how & 1 != 0, how & 2 != 0, how & 4 != 0, how & 8 != 0);
         let (read, write, append) = (rights & 2 != 0, rights & 0x40 != 0, flags & 1 != 0);
         let is_folder = || {
             folder
-                .metadata(&path)
+                .metadata(path)
                 .is_ok_and(|metadata| metadata.is_dir())
         };
-        let open = if directory || !write && is_folder() {
+        Ok(if directory || !write && is_folder() {
             Open::Folder {
-                dir: folder.open_dir(&path)?,
+                dir: folder.open_dir(path)?,
                 name: None,
             }
         } else {
@@ -439,10 +496,8 @@ impl Wasi {
             } else {
                 options.create(create);
             }
-            Open::File(folder.open_with(&path, &options)?)
-        };
-        let fd = self.add(open)?;
-        Ok(memory.set_u32(opened, fd)?)
+            Open::File(folder.open_with(path, &options)?)
+        })
     }
 
     fn fd_prestat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
@@ -466,21 +521,24 @@ impl Wasi {
         from: u64,
         used: u32,
     ) -> Done {
-        let mut all = Vec::new();
-        let entries = self.folder(fd, ".")?.entries()?;
-        for (index, entry) in entries.enumerate().skip(from as usize) {
+        let folder = self.folder(fd, ".")?;
+        let own = folder.dir_metadata()?;
+        // `cap-std` leaves these two out.
+        let own = [".", ".."].map(|name| Ok((name.into(), own.ino(), own.file_type())));
+        let others = folder.entries()?.map(|entry| {
             let entry = entry?;
-            let name = entry.file_name();
+            let number = entry.metadata().map_or(0, |metadata| metadata.ino());
+            io::Result::Ok((entry.file_name(), number, entry.file_type()?))
+        });
+        let mut all = Vec::new();
+        let entries = own.into_iter().chain(others).enumerate();
+        for (index, entry) in entries.skip(from as usize) {
+            let (name, number, kind): (OsString, _, _) = entry?;
             let name = name.as_encoded_bytes();
             all.extend_from_slice(&(index as u64 + 1).to_be_bytes());
-            all.extend_from_slice(
-                &entry
-                    .metadata()
-                    .map_or(0, |metadata| metadata.ino())
-                    .to_be_bytes(),
-            );
+            all.extend_from_slice(&number.to_be_bytes());
             all.extend_from_slice(&(name.len() as u32).to_be_bytes());
-            all.extend_from_slice(&[kind_of(entry.file_type()?), 0, 0, 0]);
+            all.extend_from_slice(&[kind_of(kind), 0, 0, 0]);
             all.extend_from_slice(name);
             if all.len() >= bytes as usize {
                 break;

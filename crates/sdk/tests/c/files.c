@@ -1,0 +1,37 @@
+/* Descriptors that are not for what is done with them, folders, and paths from the root. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int main(void)
+{
+    char byte = 'x';
+    int own = 0, all = 0, file;
+    struct dirent *entry;
+    DIR *folder;
+
+    printf("terminals %d %d %d\n", isatty(0), isatty(1), errno == ENOTTY);
+    printf("no file %d %d\n", isatty(77), errno == EBADF);
+    file = open("files.c", O_RDONLY);
+    printf("write %d %d\n", (int)write(file, &byte, 1), errno == EBADF);
+    printf("terminal %d %d\n", isatty(file), errno == ENOTTY);
+    close(file);
+    file = open("new", O_WRONLY | O_CREAT, 0644);
+    printf("read %d %d\n", (int)read(file, &byte, 1), errno == EBADF);
+    close(file);
+    mkdir("folder", 0755);
+    close(open("folder/one", O_WRONLY | O_CREAT, 0644));
+    folder = opendir("folder");
+    while ((entry = readdir(folder)) != NULL) {
+        own += (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) && entry->d_type == DT_DIR;
+        all++;
+    }
+    closedir(folder);
+    printf("entries %d, of these %d of its own\n", all, own);
+    printf("from the root %d %d\n", open("/usr/there", O_RDONLY), errno == ENOENT);
+    return 0;
+}
