@@ -99,7 +99,19 @@ const ENDS: &[&str] = &["@abort", "@llvm.trap"];
 const WRITERS_INSIDE: &[&str] = &["frexp.", "modf.", "sincos"];
 
 /// Instructions of the PowerPC that only order its memory, or do nothing.
-const BARRIERS: &[&str] = &["eieio", "isync", "lwsync", "nop", "sync"];
+const BARRIERS: &[&str] = &[
+    "dsync",
+    "eieio",
+    "isync",
+    "lnop",
+    "lwsync",
+    "nop",
+    "or 1,1,1",
+    "or 2,2,2",
+    "or 3,3,3",
+    "or 31,31,31",
+    "sync",
+];
 
 /// Metadata that says something about the value of a load, which is not the value that is read now.
 const OF_VALUE: &[&str] = &[
@@ -677,7 +689,8 @@ fn intrinsic_call(
     Ok(())
 }
 
-/// Inline assembler is an empty barrier or a barrier of the PowerPC, or it is refused.
+/// Inline assembler is a barrier, or what has no effect, or reads the time base of the PPU, or it is
+/// refused.
 fn assembler(line: &str, out: &mut Output) -> Result<(), Refusal> {
     let mut parts = line.splitn(5, '"');
     let (Some(head), Some(template), Some(_), Some(constraints), Some(tail)) = (
@@ -694,5 +707,33 @@ fn assembler(line: &str, out: &mut Output) -> Result<(), Refusal> {
         out.line(format!("{head}\"\", \"{constraints}\"{tail}"));
         return Ok(());
     }
-    Err(Refusal::Assembler(template.to_owned()))
+    timebase(head, template.trim(), tail, out)
+        .ok_or_else(|| Refusal::Assembler(template.to_owned()))
+}
+
+/// A read of the time base, or of its high word, into one variable.
+fn timebase(head: &str, template: &str, tail: &str, out: &mut Output) -> Option<()> {
+    let is_high = match template.split_whitespace().collect::<Vec<_>>()[..] {
+        ["mftb" | "mftbl", "$0"] | ["mfspr", "$0,", "268"] => false,
+        ["mftbu", "$0"] | ["mfspr", "$0,", "269"] => true,
+        _ => return None,
+    };
+    let (result, call) = head.split_once(" = ")?;
+    let (_, ty) = call.split_once("call ")?;
+    let ty = ty.split(' ').next()?;
+    if !tail.starts_with("()") || !matches!(ty, "i32" | "i64") {
+        return None;
+    }
+    out.declarations
+        .insert("declare i64 @ppu.timebase()".to_owned());
+    let whole = out.value("call i64 @ppu.timebase()".to_owned());
+    let part = match is_high {
+        true => out.value(format!("lshr i64 {whole}, 32")),
+        false => whole,
+    };
+    out.line(match ty {
+        "i32" => format!("{result} = trunc i64 {part} to i32"),
+        _ => format!("{result} = add i64 {part}, 0"),
+    });
+    Some(())
 }

@@ -50,10 +50,13 @@ pub enum RewriteError {
     },
     /// A function has inline assembler.
     #[error(
-        "function `{function}` has inline assembler ({text:?}), which cannot be translated; only an \
-         empty one, as a barrier, can"
+        "{at}function `{function}` has inline assembler ({text:?}), which cannot be translated; an \
+         empty one, `sync`, `nop` and the like, and on the PPU `mftb` can, and the intrinsics of \
+         the Cell's headers do the rest"
     )]
     Assembler {
+        /// The line of C as `in line 7: `, if it is known, and nothing else.
+        at: String,
         /// The function.
         function: String,
         /// The text of the assembler.
@@ -94,6 +97,8 @@ impl fmt::Debug for RewriteError {
 /// - the address of a label is a number, and a jump to it is a choice by this number;
 /// - `main` is `__cell_main`, and functions with names like `spu.rdch` are imports.
 ///
+/// Inline assembler that reads the time base of the PPU is a call of the import `ppu.timebase`.
+///
 /// # Errors
 ///
 /// Something in the module cannot be translated, or has a form that is not known.
@@ -119,8 +124,9 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
     // The variable of `main` whose value it returns.
     let mut result = None;
     for (at, &line) in lines.iter().enumerate() {
+        let of_c = || line_of_c(line, &lines).map_or(String::new(), |at| format!("in line {at}: "));
         let form = || RewriteError::Form {
-            at: line_of_c(line, &lines).map_or(String::new(), |at| format!("in line {at}: ")),
+            at: of_c(),
             line: at + 1,
             text: line.trim().to_owned(),
         };
@@ -144,6 +150,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
                         intrinsic,
                     },
                     function::Refusal::Assembler(text) => RewriteError::Assembler {
+                        at: of_c(),
                         function: name,
                         text,
                     },
@@ -185,7 +192,8 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
 /// Returns the number of the line of C of which an instruction is.
 fn line_of_c<'a>(instruction: &str, lines: &[&'a str]) -> Option<&'a str> {
     let (_, location) = instruction.rsplit_once("!dbg ")?;
-    let start = format!("{} = !DILocation(line: ", Rest(location).0);
+    let location = location.split(',').next()?;
+    let start = format!("{location} = !DILocation(line: ");
     let found = lines.iter().find_map(|line| line.strip_prefix(&start))?;
     found.split(',').next()
 }
@@ -304,7 +312,7 @@ fn finished(out: Output) -> String {
     }
     for line in &out.declarations {
         if names(line, '@').all(|(_, name)| !declared.contains(name)) {
-            text.push_str(line);
+            text.push_str(&declaration(line).unwrap_or_default());
             text.push('\n');
         }
     }

@@ -48,7 +48,11 @@ struct ExecFlags {
     environment: Vec<OsString>,
 
     /// The program and its arguments: all that comes after PROGRAM is the program's
-    #[arg(value_name = "PROGRAM [ARGUMENT]", required = true, trailing_var_arg = true)]
+    #[arg(
+        value_name = "PROGRAM [ARGUMENT]",
+        required = true,
+        trailing_var_arg = true
+    )]
     command: Vec<OsString>,
 }
 

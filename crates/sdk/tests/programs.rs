@@ -170,6 +170,11 @@ fn threads_of_the_first_libspe_run() {
 }
 
 #[test]
+fn the_time_base_is_read_by_assembler_too() {
+    runs_on_the_ppu("time-base", "1 1 1\n");
+}
+
+#[test]
 fn a_thread_that_exits_calls_its_cleanup_handlers() {
     runs_on_the_ppu("cleanup", "at the pop\nfirst\nsecond\n5\n");
 }

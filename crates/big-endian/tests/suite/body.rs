@@ -339,16 +339,43 @@ fn an_atomic_operation_that_is_not_known_is_refused() {
 }
 
 #[test]
-fn barriers_are_the_only_assembler() {
+fn barriers_and_the_time_base_are_the_only_assembler() {
     let empty = "call void asm sideeffect \"\", \"~{memory}\"() #5, !srcloc !9";
     assert_eq!(body(&[empty]), [empty]);
     let sync = "call void asm sideeffect \" sync \", \"~{memory}\"() #5, !srcloc !9";
     assert_eq!(body(&[sync]), [empty]);
     assert_eq!(
-        refusal(&["%1 = call i32 asm sideeffect \"mftb $0\", \"=r\"() #5"]),
-        "function `f` has inline assembler (\"mftb $0\"), which cannot be translated; only an empty \
-         one, as a barrier, can"
+        refusal(&["%1 = call i32 asm sideeffect \"mfcr $0\", \"=r\"() #5"]),
+        "function `f` has inline assembler (\"mfcr $0\"), which cannot be translated; an empty one, \
+         `sync`, `nop` and the like, and on the PPU `mftb` can, and the intrinsics of the Cell's \
+         headers do the rest"
     );
+    let module = "define i32 @f() {\n  %1 = call i32 asm sideeffect \"stop 7\", \"=r\"(), !dbg !4, !srcloc !5\n  ret i32 %1\n}\n\
+                  !4 = !DILocation(line: 12, column: 3, scope: !1)\n";
+    let said = cellworks_big_endian::rewrite(module)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.starts_with("in line 12: function `f` has inline assembler"),
+        "{said}"
+    );
+    assert_eq!(
+        body(&[
+            "%1 = call i64 asm sideeffect \"mftb $0\", \"=r,~{memory}\"() #5, !srcloc !9",
+            "%2 = call i32 asm sideeffect \"mftbu $0\", \"=r\"() #5",
+            "%3 = call i32 asm \"mfspr $0, 268\", \"=r\"() #5",
+        ]),
+        [
+            "%cellworks.0 = call i64 @ppu.timebase()",
+            "%1 = add i64 %cellworks.0, 0",
+            "%cellworks.1 = call i64 @ppu.timebase()",
+            "%cellworks.2 = lshr i64 %cellworks.1, 32",
+            "%2 = trunc i64 %cellworks.2 to i32",
+            "%cellworks.3 = call i64 @ppu.timebase()",
+            "%3 = trunc i64 %cellworks.3 to i32",
+        ]
+    );
+    refusal(&["%1 = call i64 asm sideeffect \"mftb $0\", \"=r,r\"(i32 7) #5"]);
     refusal(&["call void asm sideeffect \"sync\", \"r\"(i32 %n)"]);
     refusal(&["call void asm sideeffect \"\", \"*m\"(ptr elementtype(i32) %p)"]);
 }
@@ -402,7 +429,6 @@ fn what_touches_memory_in_an_unknown_way_is_refused() {
         "%1 = call { double, i32 } @llvm.frexp.f64.i32(double 1.0)",
         "%1 = call { float, float } @llvm.sincospi.f32(float 1.0)",
         "call void (i32, ...) @g(i32 1, { i32, i32 } %n)",
-        "call void inttoptr (i32 5 to ptr)()",
         "%1 = invoke i32 @g()",
         "%1 = brandnew i32 %n",
     ] {

@@ -1,6 +1,8 @@
 /* A clock from the decrementer, and timers that its readers serve. */
 #include <spu_mfcio.h>
 #include <spu_timer.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static unsigned starts, last;
 static uint64_t now;
@@ -28,9 +30,11 @@ uint64_t spu_clock_read(void) {
   if (starts == 0) return 0;
   advance();
   for (int id = 0; id < SPU_TIMER_NTIMERS; id++) {
-    if (!timers[id].runs || now < timers[id].next) continue;
-    timers[id].next = now + timers[id].interval;
-    timers[id].function(id);
+    /* An interrupt would have come at the end of each interval. */
+    while (timers[id].runs && now >= timers[id].next) {
+      timers[id].next += timers[id].interval;
+      timers[id].function(id);
+    }
   }
   return now;
 }
@@ -88,6 +92,12 @@ int spu_timer_free(int id) {
 
 unsigned spu_timebase(void) { return 79800000; }
 
-void spu_slih_register(unsigned mask, unsigned (*function)(unsigned events)) { (void)mask, (void)function; }
+/* Readers of the clock serve the timers, so nothing else is needed for them. */
+void spu_slih_register(unsigned mask, unsigned (*function)(unsigned events)) {
+  if (mask == 0 || function == 0 || function == spu_clock_slih) return;
+  fputs("error: spu_slih_register: no interrupt comes to a program of an SPU here; wait for its events with "
+        "spu_read_event_status()\n", stderr);
+  abort();
+}
 
 unsigned spu_clock_slih(unsigned events) { return events & ~(unsigned)MFC_DECREMENTER_EVENT; }

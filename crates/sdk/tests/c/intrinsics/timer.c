@@ -36,7 +36,9 @@ int main(void) {
   step = 300;
   EXPECT(spu_timer_start(id) == 0 && spu_timer_start(id) == SPU_TIMER_ERR_ACTIVE)
   for (k = 0; k < 40; k++) spu_clock_read();
-  EXPECT(calls[id] == 10) /* each 1,000 ticks, seen at a multiple of 300 */
+  EXPECT(calls[id] == 12) /* each 1,000 ticks, seen at a multiple of 300 */
+  step = 5000, spu_clock_read();
+  EXPECT(calls[id] == 17)
   EXPECT(spu_clock_stop() == SPU_CLOCK_ERR_STILL_RUNNING && spu_clock_stop() == SPU_CLOCK_ERR_TIMERS_ACTIVE)
   EXPECT(spu_timer_free(id) == SPU_TIMER_ERR_NOT_STOPPED && spu_timer_stop(id) == 0)
   EXPECT(spu_timer_stop(id) == SPU_TIMER_ERR_NOT_ACTIVE && spu_timer_free(id) == 0)

@@ -81,6 +81,9 @@ int main(void) {
   printf("%g\n", sum(2, 1, 2.5, "\1", 10, 100.0, "\2"));
   either.i = 7;
   printf("%d\n", mixed(1, small, 200LL, large, vector, either, (long double)9, &eight));
+  /* What is read as a shorter type moves none of the others. */
+  text(line, "%x %d %s %x %g", 0x123456789aULL, 42, "next", -1LL, 0.5);
+  puts(line);
   text(line, "%c%5.2f|%-4d|%04x|%s|%lld", 'a', 3.14159, 42, 255, "end", -1234567890123LL);
   puts(line);
   large = change(large, small);
