@@ -1,5 +1,6 @@
 //! A whole module of IR, line by line.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -95,7 +96,8 @@ impl fmt::Debug for RewriteError {
 /// - a variable of which each thread has its own is found by `__cell_thread_local(first value,
 ///   size, alignment)`;
 /// - the address of a label is a number, and a jump to it is a choice by this number;
-/// - `main` is `__cell_main`, and functions with names like `spu.rdch` are imports.
+/// - `main` is `__cell_main`, and takes a structure or union as a number of 64 bits;
+/// - functions with names like `spu.rdch` are imports.
 ///
 /// Inline assembler that reads the time base of the PPU is a call of the import `ppu.timebase`.
 ///
@@ -120,7 +122,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
         .filter_map(|line| data::thread_local(line))
         .collect();
     let mut out = Output::default();
-    let mut function: Option<(&str, Function<'_>)> = None;
+    let mut function: Option<(&str, Function<'_>, Structures<'_>)> = None;
     // The variable of `main` whose value it returns.
     let mut result = None;
     for (at, &line) in lines.iter().enumerate() {
@@ -139,8 +141,9 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
         } else if line == "}" {
             function = None;
             out.line(line);
-        } else if let Some((name, function)) = &function {
-            body(function, line, &mut out).map_err(|refusal| {
+        } else if let Some((name, function, structures)) = &function {
+            let line = structures.in_line(line);
+            body(function, &line, &mut out).map_err(|refusal| {
                 let name = (*name).to_owned();
                 match refusal {
                     function::Refusal::Form => form(),
@@ -163,23 +166,28 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
                 .ok_or_else(form)?;
             let private = private_variables(&lines[at + 1..at + end]);
             let (_, name) = names(line, '@').next().ok_or_else(form)?;
+            let mut structures = Structures::default();
+            if is_main(name) {
+                result = result_of(&lines[at + 1..at + end]);
+                structures = Structures::of_main(line, name, &mut out).ok_or_else(form)?;
+            } else {
+                out.line(without_inreg(line));
+            }
+            let called = if is_main(name) { "main" } else { &name[1..] };
             function = Some((
-                &name[1..],
+                called,
                 Function {
                     types: &types,
                     thread_locals: &thread_locals,
                     private,
                 },
+                structures,
             ));
-            out.line(without_inreg(line));
-            if is_main(name) {
-                result = result_of(&lines[at + 1..at + end]);
-            }
         } else if line.starts_with('@') {
             let global = if line.contains(" alias ") {
                 line.to_owned()
             } else {
-                data::global(line, &types).ok_or_else(form)?
+                data::global(&with_mains_name(line), &types).ok_or_else(form)?
             };
             out.line(global);
         } else {
@@ -327,6 +335,16 @@ fn is_main(name: &str) -> bool {
     matches!(name, "@main" | "@__cell_main") || name.starts_with("@_Z11__cell_main")
 }
 
+/// Returns a variable with `__func__` of `main`, if it is that, with the name that the source has.
+fn with_mains_name(line: &str) -> Cow<'_, str> {
+    match line.starts_with("@__func__.") || line.starts_with("@__FUNCTION__.") {
+        true => line
+            .replace("[12 x i8] c\"__cell_main\\00\"", "[5 x i8] c\"main\\00\"")
+            .into(),
+        false => line.into(),
+    }
+}
+
 /// Returns the first local variable if its value is what the function returns.
 fn result_of<'a>(body: &[&'a str]) -> Option<&'a str> {
     let [first, .., load, end] = body else {
@@ -336,6 +354,65 @@ fn result_of<'a>(body: &[&'a str]) -> Option<&'a str> {
     let (value, place) = load.trim_start().split_once(" = load i32, ptr ")?;
     let returned = Rest(end).eat(&format!("ret i32 {value}"));
     (returned && Rest(place).name() == Some(variable)).then_some(variable)
+}
+
+/// The structures and unions that `main` takes as values, by the names of the parameters, and where
+/// they are.
+///
+/// `main` is called with numbers. An SPU has a structure in a register as it has a number of 64
+/// bits, with the first byte first, and so `union { unsigned long long ull; unsigned int ui[2]; }`
+/// is a usual type of its parameters.
+#[derive(Default)]
+struct Structures<'a>(HashMap<&'a str, String>);
+
+impl<'a> Structures<'a> {
+    /// Writes the first line of `main`, in which each structure is a number, and then the number
+    /// to memory that has the type.
+    fn of_main(line: &'a str, name: &str, out: &mut Output) -> Option<Self> {
+        let (_, parameters) = line.split_once(name)?;
+        let mut parameters = Rest(parameters);
+        parameters.expect("(")?;
+        let mut first = without_inreg(line);
+        let mut values = Vec::new();
+        for parameter in parameters.operands() {
+            if let Some((_, ty)) = parameter.split_once(" byval(") {
+                let (_, value) = names(parameter, '%').last()?;
+                first = first.replace(parameter, &format!("i64 {value}"));
+                values.push((value, Rest(ty).ty()?));
+            }
+        }
+        out.line(first);
+        let mut places = HashMap::new();
+        for (value, ty) in values {
+            let room = format!("{{ {ty}, i64 }}");
+            let place = out.value(format!("alloca {room}, align 16"));
+            out.line(format!(
+                "  store {room} zeroinitializer, ptr {place}, align 16"
+            ));
+            let (_, swapped) = out.swapped(&Type::Int(64), value)?;
+            out.line(format!("  store i64 {swapped}, ptr {place}, align 16"));
+            places.insert(value, place);
+        }
+        Some(Self(places))
+    }
+
+    /// Returns a line of the function with the places instead of the parameters.
+    fn in_line<'l>(&self, line: &'l str) -> Cow<'l, str> {
+        if self.0.is_empty() {
+            return Cow::Borrowed(line);
+        }
+        let mut replaced = String::with_capacity(line.len());
+        let mut from = 0;
+        for (at, name) in names(line, '%') {
+            if let Some(place) = self.0.get(name) {
+                replaced.push_str(&line[from..at]);
+                replaced.push_str(place);
+                from = at + name.len();
+            }
+        }
+        replaced.push_str(&line[from..]);
+        Cow::Owned(replaced)
+    }
 }
 
 /// Returns a line in which the function `main` is called `__cell_main`.

@@ -94,6 +94,51 @@ fn main_returns_0_at_its_end() {
 }
 
 #[test]
+fn main_has_its_name_in_texts() {
+    let variable = |text: &str| format!("@__func__.x = private constant {text}, align 1\n");
+    assert_eq!(
+        module(&variable("[12 x i8] c\"__cell_main\\00\"")),
+        variable("[5 x i8] c\"main\\00\"")
+    );
+    let asm = "define i32 @__cell_main() {\n  %1 = call i32 asm sideeffect \"mftb $0\", \"=r\"() #5\n  \
+               ret i32 %1\n}\n";
+    let error = rewrite(asm).expect_err("assembler").to_string();
+    assert!(error.contains("function `main`"), "{error}");
+}
+
+#[test]
+fn main_takes_a_union_as_a_number() {
+    let ir = |name: &str| {
+        format!(
+            "%union.addr64 = type {{ i64 }}\n\
+             define i32 @{name}(i32 noundef %0, ptr noundef byval(%union.addr64) align 8 %1) #0 {{\n  \
+             %3 = getelementptr inbounds [2 x i32], ptr %1, i32 0, i32 1\n  call void @f(ptr %1, ptr %10)\n  \
+             ret i32 0\n}}\n"
+        )
+    };
+    for name in ["main", "__cell_main", "_Z11__cell_maini6addr64"] {
+        assert_eq!(
+            module(&ir(name)),
+            "%union.addr64 = type { i64 }\n\
+             define i32 @__cell_main(i32 noundef %0, i64 %1) #0 {\n  \
+             %cellworks.0 = alloca { %union.addr64, i64 }, align 16\n  \
+             store { %union.addr64, i64 } zeroinitializer, ptr %cellworks.0, align 16\n  \
+             %cellworks.1 = call i64 @llvm.bswap.i64(i64 %1)\n  \
+             store i64 %cellworks.1, ptr %cellworks.0, align 16\n  \
+             %3 = getelementptr inbounds [2 x i32], ptr %cellworks.0, i32 0, i32 1\n  \
+             call void @f(ptr %cellworks.0, ptr %10)\n  ret i32 0\n}\n\
+             declare i64 @llvm.bswap.i64(i64)\n",
+            "{name}"
+        );
+    }
+    let other = module(&ir("other"));
+    assert!(
+        other.contains("ptr noundef byval(%union.addr64) align 8 %1) #0"),
+        "{other}"
+    );
+}
+
+#[test]
 fn arguments_are_not_asked_for_in_registers() {
     let big = module(
         "define void @f(i32 inreg noundef %0) {\n  call void @g(i32 inreg 1)\n  ret void\n}\n",
