@@ -501,6 +501,25 @@ fn adapt(root: &Path) -> Result<(), Failed> {
     // Programs of the Cell call memalign, which `lib/libc/memory.c` has.
     let legacy = "#ifdef __wasilibc_unmodified_upstream /* WASI libc doesn't build the legacy";
     edit(&musl.join("include/malloc.h"), legacy, "#if 1 /*")?;
+    // Times are numbers of the type long, as on a Cell: programs print them by %ld.
+    let public = root.join("libc-bottom-half/headers/public");
+    for name in ["time_t", "clock_t", "suseconds_t"] {
+        edit(
+            &public.join(format!("__typedef_{name}.h")),
+            "typedef long long ",
+            "typedef long ",
+        )?;
+    }
+    let second = "CLOCKS_PER_SEC ((clock_t)1000000000)";
+    edit(
+        &public.join("__header_time.h"),
+        second,
+        "CLOCKS_PER_SEC ((clock_t)1000000)",
+    )?;
+    // As in the library of Linux, a file that gets another buffer first writes what is in the old
+    // one, which a function may have had among its local variables.
+    let flushed = "if (f->wpos != f->wbase) fflush(f);\n\tf->lbf = EOF;";
+    edit(&musl.join("src/stdio/setvbuf.c"), "f->lbf = EOF;", flushed)?;
     // Where the library would lock, a thread of the PPU keeps its turn (`lib/libc/turn.h`).
     let stdio = musl.join("src/internal/stdio_impl.h");
     for (from, to) in [("FLOCK", "hold"), ("FUNLOCK", "release")] {

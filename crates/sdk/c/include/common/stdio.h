@@ -1,4 +1,4 @@
-/* <stdio.h> of the C library, with the numbers of names for temporary files. */
+/* <stdio.h> of the C library, with what it leaves out about temporary files. */
 #ifndef __CELLWORKS_STDIO_H__
 #define __CELLWORKS_STDIO_H__
 
@@ -7,6 +7,9 @@
 #ifndef L_tmpnam
 #define L_tmpnam 20
 #define TMP_MAX 10000
+#endif
+#ifndef P_tmpdir
+#define P_tmpdir "/tmp"
 #endif
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/times.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,10 +16,22 @@ static int got;
 
 static void on_signal(int number) { got = number; }
 
+/* The buffer is gone when the function has returned. */
+static void print_from_a_buffer(void)
+{
+    char buffer[BUFSIZ];
+
+    setbuf(stdout, buffer);
+    printf("from a buffer\n");
+    setbuf(stdout, NULL);
+    memset(buffer, '?', sizeof buffer);
+}
+
 int main(void)
 {
     clock_t start = clock();
     struct timespec millisecond = {0, 1000000};
+    struct timeval now;
     struct rusage usage;
     struct tms used;
     char name[8], temporary[L_tmpnam];
@@ -31,6 +44,14 @@ int main(void)
     getrusage(RUSAGE_SELF, &usage);
     printf("used %d %d\n", usage.ru_utime.tv_usec > 0, times(&used) == used.tms_utime);
 
+    for (start = times(NULL); times(NULL) < start + 2; usleep(1000))
+        ;
+    printf("ticks %ld %d\n", sysconf(_SC_CLK_TCK), clock() >= CLOCKS_PER_SEC / 100);
+    gettimeofday(&now, NULL);
+    printf("%ld.%06ld s, %d bytes, %ld\n", now.tv_sec / 1000000000, now.tv_usec / 1000000, sizeof now,
+           CLOCKS_PER_SEC);
+    printf("%ld %d\n", time(NULL) / 1000000000, sizeof(clock_t));
+
     signal(SIGUSR1, on_signal);
     printf("signal %d", raise(SIGUSR1));
     printf(" %d %d\n", got == SIGUSR1, signal(SIGUSR1, SIG_IGN) == on_signal);
@@ -42,6 +63,7 @@ int main(void)
     printf("unmapped %d\n", munmap(memory, 8192));
     printf("no file %d\n", mmap(NULL, 16, PROT_READ, MAP_PRIVATE, 99, 0) == MAP_FAILED);
 
+    printf("folder %s\n", P_tmpdir);
     printf("name %d\n", tmpnam(temporary) == temporary && strlen(temporary) < sizeof temporary);
     printf("null %d\n", putc('x', fopen("/dev/null", "w")) == 'x' && getc(fopen("/dev/null", "r")) == EOF);
 
@@ -49,5 +71,6 @@ int main(void)
     printf("%s %d %d %d\n", name, getpid(), getpagesize(), getuid() == geteuid());
     printf("system %d %d %d\n", system(NULL), system("true"), errno == ENOSYS);
     printf("exited %d %d\n", WIFEXITED(0x300), WEXITSTATUS(0x300));
+    print_from_a_buffer();
     return 0;
 }
