@@ -213,6 +213,11 @@ fn what_comes_after_the_program_is_its_own() {
 }
 
 #[test]
+fn words_are_not_lost_and_stops_are_told_one_after_the_other() {
+    runs("burst", &[], 0);
+}
+
+#[test]
 fn the_ppu_and_other_spes_reach_a_running_spe() {
     runs("areas", &[], 0);
 }

@@ -72,8 +72,8 @@ struct Context<'scope, M: Machine> {
     /// The program between two runs, after a stop after which it can go on.
     stopped: Option<Run>,
     running: Option<Handle<'scope, (Run, Stop), M>>,
-    /// The last stop, for `spe_stop_info_read`.
-    info: Option<(u32, u32)>,
+    /// The stops that `spe_stop_info_read` has not returned, the first one first.
+    stops: VecDeque<(u32, u32)>,
     /// The tag groups of proxy commands that were issued and not reported.
     proxy_tags: u32,
     local_store_at: Option<u32>,
@@ -378,6 +378,13 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         status
     }
 
+    /// Returns whether a context has words that the PPE has not read.
+    pub(super) fn has_words(&self, context: u32, ppe: &'scope Ppe<'scope, 'env, M>) -> bool {
+        let context = self.contexts.get(context as usize).and_then(Option::as_ref);
+        let status = context.map(|context| Self::status(context, ppe));
+        status.is_some_and(|status| status.outbound + status.outbound_interrupt > 0)
+    }
+
     fn get(&mut self, context: u32) -> Option<&mut Context<'scope, M>> {
         self.contexts.get_mut(context as usize)?.as_mut()
     }
@@ -408,7 +415,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     code: None,
                     stopped: None,
                     running: None,
-                    info: None,
+                    stops: VecDeque::new(),
                     proxy_tags: 0,
                     local_store_at: None,
                     problem_state_at: None,
@@ -640,7 +647,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 if context.flags & flag::EVENTS == 0 {
                     return done(errno::NOTSUP);
                 }
-                let Some((reason, code)) = context.info.take() else {
+                let Some((reason, code)) = context.stops.pop_front() else {
                     return done(errno::AGAIN);
                 };
                 Ok(guest
@@ -921,7 +928,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         };
         let context = self.contexts[index as usize].as_mut().expect("it has run");
         if has_events {
-            context.info = Some((reason, code));
+            context.stops.push_back((reason, code));
         }
         if at != 0 {
             let written = guest
@@ -964,7 +971,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         found |= event::TAG_GROUP;
                     }
                 }
-                if context.info.is_some() {
+                if !context.stops.is_empty() {
                     found |= events & event::SPE_STOPPED;
                 }
             }
