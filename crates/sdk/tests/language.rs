@@ -89,6 +89,11 @@ fn what_linux_has_and_wasi_has_not() {
 }
 
 #[test]
+fn elements_of_arrays_have_the_distance_that_gcc_gives_them() {
+    prints_the_same_on_both_sides("elements.c", &[]);
+}
+
+#[test]
 fn bytes_lie_where_they_lie_on_a_cell() {
     for level in ["-O2", "-O0"] {
         prints_the_same_on_both_sides("bytes.c", &[level]);

@@ -1,12 +1,14 @@
 //! From C to an object: clang's front end of the PowerPC, the order of bytes, and clang's code
 //! generator of WebAssembly.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::driver::tools::{Failed, Side, because};
 
+use super::alignments::Lowered;
+use super::cache::write;
 use super::programs::Programs;
 
 /// The language is that of the PowerPC with its vectors: 32 bits, big-endian, `char` unsigned.
@@ -57,6 +59,10 @@ const FRONT_END: &[&str] = &[
 /// What the PPU is known by.
 const PPU: &[&str] = &["-D__PPU__=1", "-D__ppu__=1"];
 
+/// `main` has three parameters of 64 bits on an SPU, and others in old C. Only under another name
+/// does clang take them.
+const MAIN: &[&str] = &["-Dmain=__cell_main"];
+
 /// What an SPU is known by: it is no PowerPC.
 const SPU: &[&str] = &[
     "-U__powerpc__",
@@ -70,8 +76,6 @@ const SPU: &[&str] = &[
     "-U__VEC__",
     "-D__SPU__=1",
     "-D__spu__=1",
-    // Its `main` has three parameters of 64 bits, which clang takes only under another name.
-    "-Dmain=__cell_main",
 ];
 
 /// What the SDK's gcc took, or only warned of.
@@ -123,7 +127,7 @@ impl<'a> FrontEnd<'a> {
             Side::Ppu => PPU,
             Side::Spu => SPU,
         };
-        for group in [FRONT_END, macros, OLD_C] {
+        for group in [FRONT_END, macros, MAIN, OLD_C] {
             flags.extend(group.iter().map(|flag| (*flag).to_owned()));
         }
         for name in CALLED {
@@ -157,15 +161,8 @@ impl<'a> FrontEnd<'a> {
         command
     }
 
-    /// Compiles a source to an object.
-    pub(crate) fn compile(
-        &self,
-        source: &Path,
-        output: &Path,
-        flags: &[String],
-    ) -> Result<(), Failed> {
-        let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
-        let level = level.map_or("-O2", String::as_str);
+    /// Reads a source, and returns what clang has written.
+    fn read(&self, level: &str, source: &Path, flags: &[String]) -> Result<Output, Failed> {
         let mut front = self.command();
         front.args([
             level,
@@ -176,14 +173,55 @@ impl<'a> FrontEnd<'a> {
             "-o",
             "-",
         ]);
-        front
-            .args(flags)
-            .args(FIXED)
-            .arg(source)
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit());
-        let read = front.output();
+        if io::stderr().is_terminal() {
+            front.arg("-fcolor-diagnostics");
+        }
+        front.args(flags).args(FIXED).arg(source);
+        let read = front.stdin(Stdio::null()).output();
+        read.map_err(|error| cannot_run(self.clang, &error))
+    }
+
+    /// Returns what the preprocessor makes of a source, about which clang has said what it has to.
+    fn preprocessed(&self, source: &Path, flags: &[String]) -> Result<String, Failed> {
+        let mut front = self.command();
+        front.args(["-E", "-w"]).args(flags).arg(source);
+        let read = front.stdin(Stdio::null()).output();
         let read = read.map_err(|error| cannot_run(self.clang, &error))?;
+        Ok(String::from_utf8_lossy(&read.stdout).into_owned())
+    }
+
+    /// Compiles a source to an object.
+    pub(crate) fn compile(
+        &self,
+        source: &Path,
+        output: &Path,
+        flags: &[String],
+    ) -> Result<(), Failed> {
+        let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
+        let level = level.map_or("-O2", String::as_str);
+        let mut read = self.read(level, source, flags)?;
+        let mut said = String::from_utf8_lossy(&read.stderr).into_owned();
+        let mut lowered = Lowered::default();
+        while !read.status.success() {
+            let notes = lowered.add(&said);
+            if notes.is_empty() {
+                break;
+            }
+            let text = lowered.in_text(&self.preprocessed(source, flags)?);
+            let folder = tempfile::tempdir()
+                .map_err(|error| because(&format!("a temporary folder: {error}")))?;
+            let is_c = source.extension().is_none_or(|extension| extension == "c");
+            let name = if is_c { "source.i" } else { "source.ii" };
+            let file = folder.path().join(name);
+            write(&file, text.as_bytes())?;
+            read = self.read(level, &file, flags)?;
+            said = String::from_utf8_lossy(&read.stderr).into_owned();
+            for note in notes {
+                eprintln!("{}: note: {note}", source.display());
+            }
+        }
+        // What cannot be printed is lost.
+        let _ = io::stderr().write_all(said.as_bytes());
         if !read.status.success() {
             return Err(Failed::Said);
         }

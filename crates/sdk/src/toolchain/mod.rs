@@ -8,6 +8,7 @@
 //!
 //! The C library is compiled in the same way, once for each user; see `library`.
 
+mod alignments;
 mod cache;
 mod compile;
 mod library;
