@@ -3,6 +3,9 @@
 /// The name of the section that says which side a module is for.
 pub(crate) const SECTION: &str = "cellworks";
 
+/// The name of the section that says which side an object is for, as `PPU` or `SPU`.
+pub(crate) const OBJECT_SECTION: &str = "cellworks.object";
+
 /// The name of the section with the stack of an SPU program, as two little-endian words: the bytes
 /// that the heap leaves to it, and the address at which it begins and from which it grows down.
 pub(crate) const STACK_SECTION: &str = "cellworks.stack";

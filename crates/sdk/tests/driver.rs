@@ -376,16 +376,53 @@ fn makefiles_with_the_footer_of_the_sdk_work() {
         String::from_utf8_lossy(&output.stderr)
     );
     shell.has_program("ppu/hello", 3);
+    // A header that has changed makes its objects again.
+    let is_made = |shell: &Shell| shell.prints("make -n -C spu kernel.o").contains("spu-gcc");
+    assert!(!is_made(&shell));
+    shell.write("spu/own.h", "int changed;\n");
+    assert!(is_made(&shell));
     shell.prints("make -s clean");
     for made in [
         "ppu/hello",
         "ppu/main.o",
         "spu/kernel-spu",
         "spu/lib_kernel.a",
+        "spu/kernel.d",
         "more/one",
     ] {
         assert!(!shell.path(made).exists(), "{made}");
     }
+}
+
+#[test]
+fn an_object_of_the_other_side_is_refused() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("main.c", "int main(void) { return 0; }\n");
+    shell.write("spu.c", SPU);
+    shell.prints("spu-gcc -c spu.c && spu-ar rcs libspu.a spu.o && ppu-gcc -c main.c");
+    for (script, parts) in [
+        (
+            "ppu-gcc -o out main.o spu.o",
+            ["spu.o is an object of an SPU program", "ppu-embedspu"],
+        ),
+        (
+            "ppu-gcc -o out main.c libspu.a",
+            ["libspu.a (spu.o) is an object of an SPU", "cellworks cc"],
+        ),
+        (
+            "spu-gcc -o out main.o",
+            ["main.o is an object of the PPU", "spu-gcc"],
+        ),
+    ] {
+        let message = shell.fails(script);
+        for part in parts {
+            assert!(message.contains(part), "{script}: {message}");
+        }
+    }
+    // A library of the other side is passed over, as by the linkers of the SDK.
+    shell.prints("ppu-gcc -o out main.o -L. -lspu 2>&1");
 }
 
 #[test]

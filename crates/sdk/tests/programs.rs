@@ -5,8 +5,9 @@ mod skipped;
 
 use std::env;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -446,6 +447,94 @@ fn the_end_of_a_program_names_its_line() {
 }
 
 #[test]
+fn a_store_through_a_null_pointer_is_found_later() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    bench.sh("ppu-gcc -O2 -o null null.c");
+    let part = "it has stored to the address 0x10, through a null pointer";
+    for said in bench.fails(&["./null"]) {
+        assert!(
+            said.contains(part) && said.contains("failed at its end"),
+            "{said}"
+        );
+    }
+    let line = line_with(&bench.expected("null.c"), "found here");
+    for said in bench.fails(&["./null", "more"]) {
+        let named = format!("null.c:{line}:");
+        assert!(said.contains(part) && said.contains(&named), "{said}");
+    }
+}
+
+/// Returns the number of the line with a comment.
+#[track_caller]
+fn line_with(source: &str, text: &str) -> usize {
+    source.lines().position(|line| line.contains(text)).unwrap() + 1
+}
+
+#[test]
+fn what_ends_with_the_program_is_named() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("leaves");
+    let line = line_with(&bench.expected("leaves.c"), "the run");
+    for machine in MACHINES {
+        let output = bench.exec(&["--machine", machine, "./leaves", "1"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let named = "the program has ended while SPE 0 ran the program that thread 1 of the PPU program has started";
+        assert!(said.contains(named), "{machine}: {said}");
+        assert!(
+            said.contains(&format!("leaves.c:{line}:")),
+            "{machine}: {said}"
+        );
+        assert_eq!(output.status.code(), Some(3), "{machine}");
+    }
+    // On this computer, DMA is done at once.
+    let output = bench.exec(&["--machine", "ps3", "./leaves", "2"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let named = "while DMA of the tag groups";
+    assert!(said.contains(named), "{said}");
+    assert_eq!(output.status.code(), Some(3));
+    bench.prints(&["./leaves"], "", 3);
+}
+
+#[test]
+fn a_run_that_only_polls_has_a_note() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("leaves");
+    for (arguments, file, text) in [
+        (&["1", "poll"][..], "leaves.c", "polled by the PPU"),
+        (&["3"], "leaves-spu.c", "polled by the SPU"),
+    ] {
+        let line = line_with(&bench.expected(file), text);
+        for machine in MACHINES {
+            let mut child = bench
+                .command(SDK)
+                .args(["exec", "--machine", machine, "./leaves"])
+                .args(arguments)
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut said = String::new();
+            let note = BufReader::new(child.stderr.take().unwrap());
+            for line in note.lines() {
+                said = line.unwrap();
+                if said.contains("nothing has happened but polling") {
+                    break;
+                }
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let named = format!("{file}:{line}:");
+            assert!(said.contains(&named), "{arguments:?} on {machine}: {said}");
+        }
+    }
+}
+
+#[test]
 fn files_are_used_as_they_are_opened() {
     let Some(bench) = Bench::of("tests/c") else {
         return;
@@ -774,6 +863,10 @@ fn a_hazard_and_a_trace_name_the_lines_of_c() {
     };
     let (first, second) = (line("the first get"), line("the second get"));
     assert!(said.contains("hazard at "), "{said}");
+    // The address is that of the variable, as the program knows it.
+    let address = String::from_utf8(output.stdout).unwrap();
+    let named = format!("effective address {address},");
+    assert!(address.starts_with("0x") && said.contains(&named), "{said}");
     assert!(said.contains(&first) && said.contains(&second), "{said}");
     let trace = fs::read(bench.path("hazard.pftrace")).unwrap();
     for place in [first, second, line("the wait")] {

@@ -45,6 +45,8 @@ pub struct Sim {
     /// The number of used bytes of each memory module.
     used: Vec<Used>,
     next_region: Mutex<u64>,
+    /// Whether no region has the addresses below [`REGIONS_AT`] yet.
+    is_low_free: AtomicBool,
     trace: Mutex<Option<Box<dyn io::Write + Send>>>,
     last_run: Mutex<Option<Counters>>,
     trace_error: Mutex<Option<io::Error>>,
@@ -223,6 +225,7 @@ impl SimBuilder {
                 .map(|_| Used::default())
                 .collect(),
             next_region: Mutex::new(REGIONS_AT),
+            is_low_free: AtomicBool::new(true),
             trace: Mutex::new(self.trace),
             last_run: Mutex::default(),
             trace_error: Mutex::default(),
@@ -403,9 +406,19 @@ impl CellMachine for Sim {
         if bytes == 0 {
             return Err(AllocateError::Empty);
         }
-        let mut next = lock(&self.next_region);
-        let at = next.next_multiple_of(LIST_WINDOW);
-        *next = at + bytes.next_multiple_of(PAGE_BYTES as u64);
+        // The first memory of a program with null pointers of its own is at 0, so what this machine
+        // says of an address has the number that the program knows.
+        let is_low = memory.null_bytes() > 0
+            && bytes <= REGIONS_AT
+            && self.is_low_free.swap(false, Ordering::Relaxed);
+        let at = if is_low {
+            0
+        } else {
+            let mut next = lock(&self.next_region);
+            let at = next.next_multiple_of(LIST_WINDOW);
+            *next = at + bytes.next_multiple_of(PAGE_BYTES as u64);
+            at
+        };
         Ok(self
             .setup
             .space

@@ -6,6 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use wasmparser::{Parser, Payload};
+
+use crate::format::OBJECT_SECTION;
 
 use super::flags::{Asked, Dependencies, GCC_VERSION, Input, Job, Mode, parse};
 use super::tools::{Failed, Side, Stack, Tools, because};
@@ -168,7 +171,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
                 fs::copy(file, &object).map_err(|error| because(&format!("{object}: {error}")))?;
             }
             Input::Library(name) if job.mode == Mode::Link => {
-                objects.extend(library(name, &job.folders));
+                objects.extend(library(side, name, &job.folders));
             }
             Input::Object(path) => {
                 eprintln!("note: {path}: nothing is linked, so this file is not used");
@@ -314,7 +317,10 @@ fn object(side: Side, path: &str) -> Result<PathBuf, Failed> {
         b"!<arch>\n" if !is_archive_of_wasm(Path::new(path)) => Err(because(&format!(
             "{path}: this archive is of another compiler; remove it, and make it again"
         ))),
-        [0, b'a', b's', b'm', ..] | b"!<arch>\n" => Ok(PathBuf::from(path)),
+        [0, b'a', b's', b'm', ..] | b"!<arch>\n" => match other_side(Path::new(path), side) {
+            Some(file) => Err(because(&of_other_side(side, path, &file))),
+            None => Ok(PathBuf::from(path)),
+        },
         first if FIRST_LINE.starts_with(first) && !first.is_empty() => Err(because(&format!(
             "{path}: this is a program and no object; link the objects of which it was made"
         ))),
@@ -333,14 +339,54 @@ fn object(side: Side, path: &str) -> Result<PathBuf, Failed> {
     }
 }
 
+/// Returns the name of the first object of the other side in an object or archive.
+fn other_side(path: &Path, side: Side) -> Option<String> {
+    let other = match side {
+        Side::Ppu => Side::Spu,
+        Side::Spu => Side::Ppu,
+    };
+    let is_other = |module: &[u8]| {
+        let sections = Parser::new(0).parse_all(module).map_while(Result::ok);
+        let mut sections = sections.filter_map(|payload| match payload {
+            Payload::CustomSection(section) if section.name() == OBJECT_SECTION => {
+                Some(section.data() == other.name().as_bytes())
+            }
+            _ => None,
+        });
+        sections.any(|is_other| is_other)
+    };
+    let file = path.display().to_string();
+    match super::ar::members(path) {
+        Ok(members) => {
+            let found = members.iter().find(|member| is_other(&member.bytes));
+            found.map(|member| format!("{file} ({})", member.name))
+        }
+        Err(_) => is_other(&fs::read(path).ok()?).then_some(file),
+    }
+}
+
+/// Says that `file`, which is `path` or in it, is for the other side, and what to do.
+fn of_other_side(side: Side, path: &str, file: &str) -> String {
+    match side {
+        Side::Ppu => format!(
+            "{file} is an object of an SPU program, and the PPU program cannot contain it; link it with spu-gcc to a \
+             program, and embed that by `ppu-embedspu NAME PROGRAM NAME.o`, or give its sources to `cellworks cc`"
+        ),
+        Side::Spu => format!(
+            "{file} is an object of the PPU; compile the sources of {path} with spu-gcc for an SPU program, and remove \
+             objects that were made otherwise"
+        ),
+    }
+}
+
 /// Returns the archive of a library, or `None` if it is linked anyway or there is none.
-fn library(name: &str, folders: &[String]) -> Option<PathBuf> {
+fn library(side: Side, name: &str, folders: &[String]) -> Option<PathBuf> {
     let file = match name.strip_prefix(':') {
         Some(file) => file.to_owned(),
         None => format!("lib{name}.a"),
     };
     let mut paths = folders.iter().map(|folder| Path::new(folder).join(&file));
-    let found = paths.find(|path| is_archive_of_wasm(path));
+    let found = paths.find(|path| is_archive_of_wasm(path) && other_side(path, side).is_none());
     if found.is_none() && !OWN_LIBRARIES.contains(&name) {
         eprintln!(
             "note: -l{name}: no folder of -L has {file}, so the program is linked without it; compile it with \

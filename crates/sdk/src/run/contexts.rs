@@ -141,6 +141,13 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             .any(|context| context.running.is_some())
     }
 
+    /// Returns the SPE on which the program of a context runs.
+    pub(super) fn runs_at(&self, context: u32) -> Option<SpeId> {
+        let context = self.contexts.get(context as usize)?.as_ref()?;
+        let running = context.running.as_ref()?;
+        context.spe.filter(|_| !running.is_finished())
+    }
+
     /// Returns the SPE of a context.
     pub(super) fn spe_of(&self, context: u32) -> Option<SpeId> {
         self.contexts.get(context as usize)?.as_ref()?.spe

@@ -139,7 +139,7 @@ unsafe impl Backing for SharedMemory {
 pub(super) struct MainMemory(pub(super) SharedMemory);
 
 /// The bytes at the start of the PPU's memory that commands must not use.
-const NULL_BYTES: usize = 1_024;
+pub(super) const NULL_BYTES: usize = 1_024;
 
 // SAFETY: as for `SharedMemory`.
 unsafe impl Backing for MainMemory {

@@ -17,6 +17,7 @@ mod imports;
 mod jump;
 mod link;
 mod memory;
+mod patience;
 mod ppu;
 mod program;
 mod shared;
@@ -202,6 +203,7 @@ impl Ready {
                     began,
                 ))),
                 addresses: Arc::new(Addresses::new(guest.0.at(0))),
+                deeds: Arc::default(),
             },
             local_stores: guests.iter().map(|guest| guest.0.at(0)).collect(),
             engine: engine.clone(),

@@ -25,7 +25,8 @@ use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
 use super::imports::{Question, State, ThreadExit};
 use super::link::{Answer, Link};
-use super::memory::{SharedMemory, next_instance_has};
+use super::memory::{NULL_BYTES, SharedMemory, next_instance_has};
+use super::patience::{Patience, note};
 use super::spin::Spin;
 use super::spu::nanoseconds;
 use super::surroundings::Surroundings;
@@ -52,6 +53,7 @@ struct Thread {
     charged: u64,
     yields: u64,
     spin: Spin,
+    patience: Patience,
     /// What it has returned.
     end: Option<u32>,
     is_detached: bool,
@@ -142,6 +144,7 @@ impl<'p> Ppu<'p> {
             charged: 0,
             yields: 0,
             spin: Spin::default(),
+            patience: Patience::new(&self.surroundings.shared.deeds),
             end: None,
             is_detached: false,
             is_free: false,
@@ -202,6 +205,7 @@ impl<'p> Ppu<'p> {
             for index in 0..self.threads.len() {
                 has_run |= self.turn(index, ppe, contexts)?;
                 if let Some(code) = self.exit {
+                    self.note_running(contexts);
                     return Ok(code);
                 }
             }
@@ -256,6 +260,11 @@ impl<'p> Ppu<'p> {
                 .poll(&mut Context::from_waker(Waker::noop()));
             thread.question = thread.link.take_question().map(|question| (question, None));
             let is_slice = polled.is_pending() && thread.question.is_none();
+            match thread.question {
+                None => thread.patience.computes(),
+                Some((Question::MboxStatus { .. }, _)) => {}
+                Some(_) => thread.patience.acts(),
+            }
             thread.yields += u64::from(is_slice);
             let executed = thread.link.instructions().max(thread.yields * SLICE);
             if let Some(new) = executed.checked_sub(thread.charged).filter(|new| *new > 0) {
@@ -264,6 +273,9 @@ impl<'p> Ppu<'p> {
             }
             if polled.is_pending() {
                 self.check_stack(index)?;
+            }
+            if !matches!(polled, Poll::Ready(Err(_))) {
+                self.check_null(index)?;
             }
             match polled {
                 Poll::Pending if is_slice => {
@@ -302,6 +314,48 @@ impl<'p> Ppu<'p> {
             why: STACK_IS_FULL.to_owned(),
             place: place.unwrap_or("a place that is not known"),
         })
+    }
+
+    /// Checks that nothing was stored through a null pointer, or one to a member of a structure
+    /// there. This is found after the store, when the thread next asks the machine for something.
+    fn check_null(&mut self, index: usize) -> Result<(), Failure> {
+        let mut bytes = [0; NULL_BYTES];
+        self.guest.0.read(0, &mut bytes);
+        let Some(at) = bytes.iter().position(|byte| *byte != 0) else {
+            return Ok(());
+        };
+        // The first byte of a number is often 0.
+        let at = at & !3;
+        let place = match self.threads[index].question {
+            Some(_) => self.place(index),
+            None => None,
+        };
+        Err(Failure::Program {
+            who: who(index),
+            why: format!(
+                "it has stored to the address {at:#x}, through a null pointer, at an earlier line that is not known; or \
+                 its stack of 1 MB is full"
+            ),
+            place: place.unwrap_or("a place that is not known"),
+        })
+    }
+
+    /// Says which programs of SPEs end with the program of the PPU.
+    fn note_running<'scope, 'env, M: CellMachine>(&mut self, contexts: &Contexts<'scope, 'env, M>) {
+        for index in 0..self.threads.len() {
+            let Some((Question::ContextRun { context, .. }, _)) = self.threads[index].question
+            else {
+                continue;
+            };
+            if let Some(spe) = contexts.runs_at(context) {
+                let place = self.place(index).unwrap_or("a place that is not known");
+                self.surroundings.say(&format!(
+                    "the program has ended while {spe} ran the program that {} has started at {place}, which ends \
+                     with it; wait for it first (pthread_join)",
+                    who(index)
+                ));
+            }
+        }
     }
 
     /// Returns where a thread has asked what is not answered yet.
@@ -572,6 +626,11 @@ impl<'p> Ppu<'p> {
                 }
                 Ok(Some(value)) => {
                     if let Question::MboxStatus { context } = other {
+                        if self.threads[index].patience.polls() {
+                            let place = self.place(index).unwrap_or("a place that is not known");
+                            let what = format!("the mailboxes of context {context}");
+                            self.surroundings.say(&note(&who(index), &what, place));
+                        }
                         self.poll(index, (context, value as u32), ppe, contexts);
                     }
                     Served::Value(value as u32 as u64)

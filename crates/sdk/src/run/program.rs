@@ -244,6 +244,7 @@ impl Program {
         let function = || frames.clone().find_map(|frame| frame.func_name());
         let place = line.unwrap_or_else(|| match function() {
             Some("__cell_main") => "a line of main that is not known".to_owned(),
+            Some("__cell_exit" | "__wasi_proc_exit") => "its end".to_owned(),
             Some(name) => format!("a line of {name} that is not known"),
             None => "a function without a name".to_owned(),
         });

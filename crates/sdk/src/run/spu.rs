@@ -38,6 +38,7 @@ use super::event;
 use super::guest::Guest;
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
+use super::patience::{Deeds, Patience, note};
 use super::shared::Shared;
 use super::spin::Spin;
 use super::wasi::{self, Clock, HasWasi, Wasi};
@@ -327,6 +328,8 @@ pub(crate) struct Run {
     memory: Guest,
     channels: Channels,
     spin: Spin,
+    patience: Patience,
+    deeds: Arc<Deeds>,
     is_stopped: bool,
     charged: u64,
     yields: u64,
@@ -391,7 +394,11 @@ impl Run {
         shared: &Shared,
         arguments: Arguments,
     ) -> Self {
-        let Shared { wasi, addresses } = shared;
+        let Shared {
+            wasi,
+            addresses,
+            deeds,
+        } = shared;
         let link = Link::default();
         let state = State {
             link: link.clone(),
@@ -415,6 +422,8 @@ impl Run {
             memory,
             channels: Channels::default(),
             spin: Spin::default(),
+            patience: Patience::new(deeds),
+            deeds: Arc::clone(deeds),
             is_stopped: false,
             charged: 0,
             yields: 0,
@@ -457,8 +466,13 @@ impl Run {
                 };
             }
             let question = self.link.take_question();
-            if question.is_none() {
-                self.yields += 1;
+            match question {
+                None => {
+                    self.yields += 1;
+                    self.patience.computes();
+                }
+                Some(Question::Count(_)) => {}
+                Some(_) => self.patience.acts(),
             }
             self.charge(spe);
             let is_late = self.take_late_fault(spe);
@@ -473,6 +487,9 @@ impl Run {
                 }
                 Some(_) if is_late => Answer::Value(0),
                 Some(Question::Stop(code)) => {
+                    if code & !0xff == EXIT {
+                        self.note_dma(spe);
+                    }
                     self.is_stopped = true;
                     return Stop::Code(code);
                 }
@@ -488,6 +505,18 @@ impl Run {
                 None => answer,
             };
             self.link.answer(answer);
+        }
+    }
+
+    /// Says that the program ends while commands are under way, for the first one of a run.
+    fn note_dma<S: CellSpe>(&mut self, spe: &S) {
+        let tags = spe.mfc().incomplete_tags();
+        if !tags.is_empty() && self.deeds.is_first_with_dma() {
+            eprintln!(
+                "cellworks: an SPE program has ended at {} while DMA of the tag groups {tags} was under way, so who reads \
+                 the data after its end may find the old one; wait for it first (mfc_read_tag_status_all)",
+                self.place()
+            );
         }
     }
 
@@ -636,6 +665,11 @@ impl Run {
                 let Some(mut count) = self.count(spe, channel) else {
                     return Answer::Fault(no_channel(channel, "counted"));
                 };
+                if count == 0 && self.patience.polls() {
+                    let what = format!("the count of its channel {channel}");
+                    let said = note("an SPE program", &what, self.place());
+                    eprintln!("cellworks: {said}");
+                }
                 let polls = self.code.pace == Pace::Instructions && count == 0;
                 let wait =
                     polls.then(|| self.spin.polled((channel, 0), 0, self.charged, spe.now()));

@@ -190,6 +190,11 @@ fn sign(side: Side) -> Vec<u8> {
     section(format::SECTION, format::sign(name).as_bytes())
 }
 
+/// Returns the custom section that says of which side an object is.
+pub(super) fn side_of_object(side: Side) -> Vec<u8> {
+    section(format::OBJECT_SECTION, side.name().as_bytes())
+}
+
 /// Returns a custom section. Its name and its contents have fewer than 127 bytes together.
 fn section(name: &str, contents: &[u8]) -> Vec<u8> {
     let length = |bytes: usize| u8::try_from(bytes).unwrap_or(u8::MAX);

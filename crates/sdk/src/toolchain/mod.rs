@@ -16,10 +16,12 @@ mod link;
 mod programs;
 mod shuffles;
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::driver::cache as cache_folder;
-use crate::driver::tools::{Failed, Side, Stack, Tools};
+use crate::driver::tools::{Failed, Side, Stack, Tools, because};
 
 use compile::{FrontEnd, cannot_run};
 use library::Library;
@@ -61,7 +63,14 @@ impl Tools for Toolchain {
         output: &Path,
         flags: &[String],
     ) -> Result<(), Failed> {
-        Ready::new()?.front_end(side).compile(source, output, flags)
+        Ready::new()?
+            .front_end(side)
+            .compile(source, output, flags)?;
+        // So the linker of the other side can refuse it.
+        let sign = link::side_of_object(side);
+        let appended = OpenOptions::new().append(true).open(output);
+        let appended = appended.and_then(|mut object| object.write_all(&sign));
+        appended.map_err(|error| because(&format!("{}: {error}", output.display())))
     }
 
     fn preprocess(

@@ -1,0 +1,20 @@
+/* Stores through a null pointer. */
+#include <stdio.h>
+#include <time.h>
+
+struct item {
+    int values[4];
+    struct item *next;
+};
+
+static void link_up(struct item *item) { item->next = item + 1; }
+
+int main(int argc, char **argv)
+{
+    struct item *volatile none = NULL;
+    (void)argv;
+    link_up(none);
+    if (argc > 1)
+        time(NULL); /* found here */
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Ends, or waits, while the program of an SPE does not end as it should. */
+#include <libspe2.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+extern spe_program_handle_t leaves_spu;
+
+static char data[16384] __attribute__((aligned(128)));
+static long way;
+
+static void *run(void *spe)
+{
+    unsigned entry = SPE_DEFAULT_ENTRY;
+    spe_context_run(spe, &entry, 0, (void *)way, data, NULL); /* the run */
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    unsigned word;
+    spe_context_ptr_t spe = spe_context_create(0, NULL);
+    way = argc > 1 ? atol(argv[1]) : 0;
+    spe_program_load(spe, &leaves_spu);
+    pthread_create(&thread, NULL, run, spe);
+    while (!spe_out_mbox_status(spe)) {}
+    spe_out_mbox_read(spe, &word, 1);
+    if (argc > 2)
+        while (!spe_out_mbox_status(spe)) {} /* polled by the PPU */
+    if (way != 1)
+        pthread_join(thread, NULL);
+    return 3;
+}
