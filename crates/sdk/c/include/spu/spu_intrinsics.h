@@ -39,9 +39,12 @@
 #define si_rdch(channel) si_from_uint(spu_readch(channel))
 #define si_rchcnt(channel) si_from_uint(spu_readchcnt(channel))
 #define si_wrch(channel, value) spu_writech(channel, si_to_uint(value))
-#define si_bisled(function) spu_bisled(function)
-#define si_bisledd(function) spu_bisled_d(function)
-#define si_bislede(function) spu_bisled_e(function)
+/* The function, or a quadword with its address. */
+__cw_overload void (*__cw_function(void (*__function)(void)))(void) { return __function; }
+__cw_overload void (*__cw_function(qword __address))(void) { return (void (*)(void))si_to_ptr(__address); }
+#define si_bisled(function) spu_bisled(__cw_function(function))
+#define si_bisledd(function) spu_bisled_d(__cw_function(function))
+#define si_bislede(function) spu_bisled_e(__cw_function(function))
 #define si_stop(code) spu_stop(code)
 #define si_stopd(a, b, c) spu_stop(0x3fff)
 #define si_heq(a, b) spu_hcmpeq(si_to_int(a), si_to_int(b))

@@ -67,7 +67,7 @@ static void events(void) {
   spu_write_event_mask(MFC_DECREMENTER_EVENT);
   spu_write_decrementer(1);
   while (!spu_stat_event_status()) {}
-  si_bisled(count), si_bisledd(count), si_bislede(count);
+  si_bisled(count), si_bisledd(count), si_bislede(si_from_ptr((void *)count));
   EXPECT(called == 3)
 }
 
