@@ -16,5 +16,5 @@ pub(crate) const STACK_END: &str = "__cell_stack_end";
 
 /// Returns the text of the section of a module for a side, `ppu` or `spu`.
 pub(crate) fn sign(side: &str) -> String {
-    format!("2 {side} big-endian")
+    format!("3 {side} big-endian")
 }

@@ -229,6 +229,11 @@ fn events_and_waits_whose_causes_come_again_are_not_lost() {
 }
 
 #[test]
+fn programs_that_compute_without_an_end_let_others_run() {
+    runs("turns", &[], 0);
+}
+
+#[test]
 fn the_event_of_tag_groups_comes_when_an_update_is_due() {
     runs("tag-events", &[], 0);
 }
@@ -656,7 +661,7 @@ fn a_bundle_with_wrong_addresses_ends_in_an_error() {
         u32::MAX,
     ] {
         let module = format!(
-            r#"(module (@custom "cellworks" "2 ppu big-endian")
+            r#"(module (@custom "cellworks" "3 ppu big-endian")
                 (import "ppu" "context_create" (func $create (param i32) (result i32)))
                 (import "ppu" "context_destroy" (func $destroy (param i32) (result i32)))
                 (import "ppu" "show_problem_state" (func $registers (param i32 i32) (result i32)))

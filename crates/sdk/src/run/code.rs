@@ -20,15 +20,9 @@ pub(crate) struct Code<S: 'static> {
 impl<S> Code<S> {
     /// Lets the code of a store be interrupted, so that others run.
     pub(super) fn pace(&self, store: &mut Store<S>) -> wasmtime::Result<()> {
-        match self.pace {
-            Pace::Instructions => {
-                store.set_fuel(FUEL)?;
-                store.fuel_async_yield_interval(Some(SLICE * FUEL_OF_INSTRUCTION))?;
-            }
-            Pace::Clock => {
-                store.set_epoch_deadline(1);
-                store.epoch_deadline_async_yield_and_update(1);
-            }
+        if self.pace == Pace::Instructions {
+            store.set_fuel(FUEL)?;
+            store.fuel_async_yield_interval(Some(SLICE * FUEL_OF_INSTRUCTION))?;
         }
         Ok(())
     }

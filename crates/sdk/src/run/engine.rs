@@ -12,7 +12,7 @@ use super::memory::{GUARD, Memories};
 pub(crate) enum Pace {
     /// By counted instructions: the same in each run, for simulated machines.
     Instructions,
-    /// By the clock, which costs less: for this computer.
+    /// By the clock, which costs less: for this computer (`turns`).
     Clock,
 }
 
@@ -38,10 +38,9 @@ pub(crate) fn engine(pace: Pace) -> wasmtime::Result<Engine> {
         // Lines are looked up when one is needed, not in each backtrace.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .cache(Cache::from_file(None).ok());
-    match pace {
-        Pace::Instructions => config.consume_fuel(true).operator_cost(costs()),
-        Pace::Clock => config.epoch_interruption(true),
-    };
+    if pace == Pace::Instructions {
+        config.consume_fuel(true).operator_cost(costs());
+    }
     Engine::new(&config)
 }
 

@@ -6,11 +6,13 @@ use wasmtime::{Caller, Linker, Ref, Val, ValType};
 
 use super::guest::Guest;
 use super::link::{Fault, Link, Linked, ask};
+use super::turns::{self, Slice};
 use super::wasi::{self, Clock, HasWasi, Wasi};
 
 /// The data of an instance: one for each thread.
 pub(crate) struct State {
     pub(super) link: Link<Question>,
+    pub(super) slice: Slice,
     pub(super) wasi: Arc<Mutex<Wasi>>,
     pub(super) memory: Guest,
     /// Where the program has its words about the running thread (`lib/libc/turn.h`).
@@ -21,6 +23,9 @@ impl Linked for State {
     type Question = Question;
     fn link(&self) -> &Link<Question> {
         &self.link
+    }
+    fn slice(&mut self) -> &mut Slice {
+        &mut self.slice
     }
 }
 
@@ -119,6 +124,7 @@ impl From<Clock> for Question {
 /// Adds the imports of the PPU side to a linker.
 pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasi::add_to(linker)?;
+    turns::add_to(linker, "ppu")?;
     add_questions(linker)?;
     linker.func_wrap_async(
         "ppu",

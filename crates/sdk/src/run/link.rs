@@ -17,6 +17,7 @@ use std::task::Poll;
 use wasmtime::{Caller, WasmBacktrace};
 
 use super::engine::FUEL_OF_INSTRUCTION;
+use super::turns::Slice;
 
 /// The answer to a question.
 pub(crate) enum Answer {
@@ -102,10 +103,22 @@ pub(crate) trait Linked {
     type Question: Send + 'static;
     /// Returns the link.
     fn link(&self) -> &Link<Self::Question>;
+    /// Returns the slice of time in which the instance computes.
+    fn slice(&mut self) -> &mut Slice;
 }
 
 /// The fuel of a new instance. What is missing from it has been executed.
 pub(crate) const FUEL: u64 = u64::MAX;
+
+/// Lets others run: suspends the program once, without a question.
+pub(super) async fn pass() {
+    let mut has_passed = false;
+    poll_fn(|_| match std::mem::replace(&mut has_passed, true) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
+}
 
 /// Asks the machine a question and waits for the answer.
 pub(crate) async fn ask<S: Linked>(

@@ -25,6 +25,7 @@ mod spin;
 mod spu;
 mod stack;
 mod surroundings;
+mod turns;
 mod waiting;
 mod wasi;
 
@@ -50,6 +51,7 @@ use ppu::Ppu;
 use program::{Program, Side};
 use shared::Shared;
 use surroundings::Surroundings;
+use turns::Slices;
 use wasi::Wasi;
 
 pub(crate) use failure::Failure;
@@ -134,8 +136,8 @@ impl Ready {
             why,
         };
         let engine = engine(pace).map_err(|error| wrong(format!("{error:#}")))?;
-        let program =
-            Program::new(&engine, bytes, Side::Ppu).map_err(|error| wrong(error.to_string()))?;
+        let program = Program::new(&engine, bytes, Side::Ppu, pace)
+            .map_err(|error| wrong(error.to_string()))?;
         Ok(Self {
             engine,
             pace,
@@ -194,6 +196,7 @@ impl Ready {
             folders,
             began,
         } = given;
+        let slices = Slices::default();
         let surroundings = Surroundings {
             shared: Shared {
                 wasi: Arc::new(Mutex::new(Wasi::new(
@@ -204,6 +207,7 @@ impl Ready {
                 ))),
                 addresses: Arc::new(Addresses::new(guest.0.at(0))),
                 deeds: Arc::default(),
+                slices: slices.clone(),
             },
             local_stores: guests.iter().map(|guest| guest.0.at(0)).collect(),
             engine: engine.clone(),
@@ -215,7 +219,7 @@ impl Ready {
             linker: ppu,
             pace,
         });
-        let _ticks = (pace == Pace::Clock).then(|| Ticks::new(&engine));
+        let _ticks = (pace == Pace::Clock).then(|| Ticks::new(slices));
         let result = RefCell::new(None);
         let run = machine.run(|ppe| {
             let mut contexts = Contexts::new(&surroundings, &local_stores, guests.clone());
@@ -262,13 +266,13 @@ impl Ticks {
     /// How long a program computes before others have their turn.
     const SLICE: Duration = Duration::from_millis(1);
 
-    fn new(engine: &Engine) -> Self {
+    fn new(slices: Slices) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (engine, stopped) = (engine.clone(), Arc::clone(&stop));
+        let stopped = Arc::clone(&stop);
         std::thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 std::thread::sleep(Self::SLICE);
-                engine.increment_epoch();
+                slices.next();
             }
         });
         Self { stop }

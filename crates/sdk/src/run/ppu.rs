@@ -30,6 +30,7 @@ use super::patience::{Patience, note};
 use super::spin::Spin;
 use super::spu::nanoseconds;
 use super::surroundings::Surroundings;
+use super::turns::Slice;
 use super::wasi::Clock;
 
 /// What a wait for a word is for, as `wait_word` numbers it.
@@ -131,6 +132,7 @@ impl<'p> Ppu<'p> {
         let link = Link::default();
         let state = State {
             link: link.clone(),
+            slice: Slice::of(&self.surroundings.shared.slices),
             wasi: Arc::clone(&self.surroundings.shared.wasi),
             memory: self.guest.clone(),
             turn_at: Arc::clone(&self.turn_at),

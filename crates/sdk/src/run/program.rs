@@ -12,8 +12,10 @@ use wasmtime::{Engine, Module, WasmBacktrace};
 
 use crate::format::{self, SECTION, STACK_END, STACK_SECTION};
 
+use super::engine::Pace;
 use super::memory::PAGE_BYTES;
 use super::stack::{Checks, Moved, StackRoom};
+use super::turns::{Turns, TurnsError};
 
 /// What the file names of our own headers and library begin with: such lines are not the user's.
 const OUR_FILES: &str = "/cellworks/";
@@ -68,6 +70,12 @@ impl From<wasmparser::BinaryReaderError> for ProgramError {
     }
 }
 
+impl From<TurnsError> for ProgramError {
+    fn from(error: TurnsError) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
 /// A program of one side, from which any number of instances are made.
 pub(crate) struct Program {
     /// The code, without data: instances are made over memories that hold their data already.
@@ -84,15 +92,21 @@ struct Lines {
     sections: HashMap<String, Vec<u8>>,
     /// Where the code begins in the module that was compiled. Addresses of lines count from there.
     code_at: usize,
-    /// Where the code was in the module of the linker, of which the lines are.
-    moved: Moved,
+    /// Where the code was before checks of the stack, and then what the pace needs, were inserted:
+    /// in the module of the linker, of which the lines are.
+    moved: [Moved; 2],
     context: Option<addr2line::Context<EndianArcSlice<LittleEndian>>>,
     interned: HashMap<Vec<usize>, &'static str>,
 }
 
 impl Program {
     /// Compiles the program in `file`, which must be one for `side`.
-    pub(crate) fn new(engine: &Engine, file: &[u8], side: Side) -> Result<Self, ProgramError> {
+    pub(crate) fn new(
+        engine: &Engine,
+        file: &[u8],
+        side: Side,
+        pace: Pace,
+    ) -> Result<Self, ProgramError> {
         let module = without_first_line(file);
         if !module.starts_with(MAGIC) || module.len() < 8 {
             return Err(ProgramError::NoModule);
@@ -101,7 +115,8 @@ impl Program {
         let mut bare = module[..8].to_vec();
         let (mut code_at, mut memory, mut found) = (0, 0, String::new());
         let (mut data, mut sections) = (Vec::new(), HashMap::new());
-        let (mut stack, mut checks, mut moved) = (None, Checks::default(), Moved::default());
+        let (mut stack, mut checks, mut moved) = (None, Checks::default(), <[Moved; 2]>::default());
+        let turns = Turns::of(module)?;
         for payload in Parser::new(0).parse_all(module) {
             let payload = payload?;
             match &payload {
@@ -164,9 +179,19 @@ impl Program {
                 let mut section = Cow::Borrowed(module.get(range).ok_or_else(cut_off)?);
                 let is_code = matches!(payload, Payload::CodeSectionStart { .. });
                 if is_code {
-                    let checked;
-                    (checked, moved) = checks.insert(&section)?;
+                    let (checked, by_checks) = checks.insert(&section)?;
                     section = Cow::Owned(checked);
+                    moved[0] = by_checks;
+                }
+                if pace == Pace::Clock {
+                    if let Payload::GlobalSection(_) = payload {
+                        section = Cow::Owned(turns.globals(&section)?);
+                    }
+                    if is_code {
+                        let (turned, by_turns) = turns.insert(&section)?;
+                        section = Cow::Owned(turned);
+                        moved[1] = by_turns;
+                    }
                 }
                 let data = &section;
                 RawSection { id, data }.append_to(&mut bare);
@@ -265,7 +290,8 @@ impl Lines {
             let dwarf = gimli::Dwarf::load(section).ok()?;
             self.context = addr2line::Context::from_dwarf(dwarf).ok();
         }
-        let offset = self.moved.old(offset.checked_sub(self.code_at)?);
+        let [by_checks, by_pace] = &self.moved;
+        let offset = by_checks.old(by_pace.old(offset.checked_sub(self.code_at)?));
         let address = u64::try_from(offset).ok()?;
         let mut frames = self
             .context
@@ -315,7 +341,7 @@ fn without_first_line(file: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::engine::{Pace, engine};
+    use crate::run::engine::engine;
 
     /// A module in the text format, with the section of a side.
     fn module(side: &str, text: &str) -> Vec<u8> {
@@ -324,7 +350,7 @@ mod tests {
     }
 
     fn read(file: &[u8], side: Side) -> Result<Program, ProgramError> {
-        Program::new(&engine(Pace::Clock).unwrap(), file, side)
+        Program::new(&engine(Pace::Clock).unwrap(), file, side, Pace::Clock)
     }
 
     fn refusal(file: &[u8], side: Side) -> String {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::address::Addresses;
 use super::patience::Deeds;
+use super::turns::Slices;
 use super::wasi::Wasi;
 
 /// What the programs of both sides share.
@@ -11,4 +12,5 @@ pub(crate) struct Shared {
     pub(super) wasi: Arc<Mutex<Wasi>>,
     pub(super) addresses: Arc<Addresses>,
     pub(super) deeds: Arc<Deeds>,
+    pub(super) slices: Slices,
 }

@@ -41,6 +41,7 @@ use super::memory::{SharedMemory, next_instance_has};
 use super::patience::{Deeds, Patience, note};
 use super::shared::Shared;
 use super::spin::Spin;
+use super::turns::{self, Slice};
 use super::wasi::{self, Clock, HasWasi, Wasi};
 
 /// What a program of an SPU asks.
@@ -69,6 +70,7 @@ impl From<Clock> for Question {
 /// The data of an instance.
 pub(crate) struct State {
     link: Link<Question>,
+    slice: Slice,
     wasi: Arc<Mutex<Wasi>>,
     memory: Guest,
     addresses: Arc<Addresses>,
@@ -79,6 +81,9 @@ impl Linked for State {
     type Question = Question;
     fn link(&self) -> &Link<Question> {
         &self.link
+    }
+    fn slice(&mut self) -> &mut Slice {
+        &mut self.slice
     }
 }
 
@@ -128,6 +133,7 @@ async fn ask_word(caller: &mut Caller<'_, State>, question: Question) -> wasmtim
 /// Adds the imports of the SPU side to a linker.
 pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasi::add_to(linker)?;
+    turns::add_to(linker, "spu")?;
     linker.func_wrap_async("spu", "rdch", |mut caller: Caller<'_, State>, (channel,): (u32,)| {
         Box::new(async move {
             // The program reads it here only if it has not written to channel 23.
@@ -398,10 +404,12 @@ impl Run {
             wasi,
             addresses,
             deeds,
+            slices,
         } = shared;
         let link = Link::default();
         let state = State {
             link: link.clone(),
+            slice: Slice::of(slices),
             wasi: Arc::clone(wasi),
             memory: memory.clone(),
             addresses: Arc::clone(addresses),

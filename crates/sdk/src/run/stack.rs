@@ -146,6 +146,11 @@ fn moves_of(
 pub(super) struct Moved(Vec<(usize, usize)>);
 
 impl Moved {
+    /// Adds the next pieces, in the order in which they lie.
+    pub(super) fn extend(&mut self, pieces: impl IntoIterator<Item = (usize, usize)>) {
+        self.0.extend(pieces);
+    }
+
     /// Returns where the instruction at an offset was. A check is at the instruction before it.
     pub(super) fn old(&self, offset: usize) -> usize {
         let next = self.0.partition_point(|(new, _)| *new <= offset);

@@ -22,7 +22,7 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     pub(super) fn spu_code(&self, image: &[u8]) -> Result<Code<spu::State>, ProgramError> {
-        let program = Program::new(&self.engine, image, Side::Spu)?;
+        let program = Program::new(&self.engine, image, Side::Spu, self.pace)?;
         let mut linker = self.spu.clone();
         jump::add_to(&mut linker, &program.module)
             .map_err(|error| ProgramError::Damaged(format!("{error:#}")))?;

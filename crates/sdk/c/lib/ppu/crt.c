@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 extern void __wasm_call_ctors(void);
+/* Lets others run, if it is time: long computations call this (`run/turns.rs`). */
+extern void __cell_check_slice(void) __asm__("ppu.check_slice");
 extern int args_sizes_get(unsigned *count, unsigned *bytes)
     __asm__("wasi_snapshot_preview1.args_sizes_get");
 extern int args_get(char **argv, char *bytes) __asm__("wasi_snapshot_preview1.args_get");
@@ -41,6 +43,7 @@ static int get_environment(char **envp, char *bytes) { return environ_get(envp, 
 
 void *__cell_init(void) {
     unsigned count = 0, bytes = 0;
+    __cell_check_slice();
     __wasm_call_ctors();
     args_sizes_get(&count, &bytes);
     arguments.argc = count;

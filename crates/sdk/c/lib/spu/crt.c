@@ -13,6 +13,9 @@
 
 extern void __wasm_call_ctors(void);
 
+/* Lets others run, if it is time: long computations call this (`run/turns.rs`). */
+extern void __cell_check_slice(void) __asm__("spu.check_slice");
+
 struct at_end {
     void (*function)(void *);
     void *argument;
@@ -55,6 +58,7 @@ void *sbrk(intptr_t bytes) {
 unsigned __cell_init(unsigned stack) {
     static int has_run;
     char here;
+    __cell_check_slice();
     __cw_tag_mask = __cw_tag_update = __cw_is_busy = __cw_watches_tags = 0;
     heap_limit = &here - stack;
     set_heap_end(heap_end);
