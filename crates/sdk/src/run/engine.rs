@@ -66,6 +66,18 @@ fn costs() -> OperatorCost {
         V128Const: 0,
         I8x16Shuffle: 0,
         I8x16Swizzle: 0,
+        // A branch tests for 0 itself.
+        I32Eqz: 0,
+        // A sum that costs an instruction has a `nop` for it (`sums`).
+        Nop: FUEL_OF_INSTRUCTION as u8,
+        F32Add: 0,
+        F32Sub: 0,
+        F64Add: 0,
+        F64Sub: 0,
+        F32x4Add: 0,
+        F32x4Sub: 0,
+        F64x2Add: 0,
+        F64x2Sub: 0,
         F32Div: FLOATS,
         F32x4Div: FLOATS,
         F32Sqrt: FLOATS,

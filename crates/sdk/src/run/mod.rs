@@ -24,6 +24,7 @@ mod shared;
 mod spin;
 mod spu;
 mod stack;
+mod sums;
 mod surroundings;
 mod turns;
 mod waiting;

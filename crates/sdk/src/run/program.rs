@@ -15,6 +15,7 @@ use crate::format::{self, SECTION, STACK_END, STACK_SECTION};
 use super::engine::Pace;
 use super::memory::PAGE_BYTES;
 use super::stack::{Checks, Moved, StackRoom};
+use super::sums;
 use super::turns::{Turns, TurnsError};
 
 /// What the file names of our own headers and library begin with: such lines are not the user's.
@@ -192,6 +193,10 @@ impl Program {
                         section = Cow::Owned(turned);
                         moved[1] = by_turns;
                     }
+                } else if is_code {
+                    let (summed, by_sums) = sums::with_costs(&section)?;
+                    section = Cow::Owned(summed);
+                    moved[1] = by_sums;
                 }
                 let data = &section;
                 RawSection { id, data }.append_to(&mut bare);
