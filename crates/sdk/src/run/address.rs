@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use cellworks_machine::mfc::{
     Command, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, ListTransfer, MfcFault,
-    Misalignment, Operation, RawCommand,
+    Misalignment, Opcode, Operation, RawCommand,
 };
 use cellworks_machine::{ProblemStateRegister, SpeId};
 
@@ -151,11 +151,15 @@ impl Addresses {
     }
 
     /// Returns a command with the machine's address, if it is plain: no list that has to be read.
-    pub(super) fn of_plain(&self, command: RawCommand, is_list: bool) -> Option<RawCommand> {
-        let ea = match is_list {
-            true if self.lists_are_plain((command.ea >> 32) as u32) => self.base.0 | command.ea,
-            true => return None,
-            false => self.translate(command.ea, command.size)?.0,
+    pub(super) fn of_plain(&self, command: RawCommand) -> Option<RawCommand> {
+        let is_list = || Opcode::from_number(command.opcode as u16).is_some_and(Opcode::is_list);
+        let ea = if self.lists_are_plain((command.ea >> 32) as u32) {
+            // Without windows, an address of a list has the same place as one of data.
+            self.base.0 | command.ea
+        } else if is_list() {
+            return None;
+        } else {
+            self.translate(command.ea, command.size)?.0
         };
         Some(RawCommand { ea, ..command })
     }
@@ -346,10 +350,10 @@ mod tests {
         let named = "element 1 (16 bytes) of a getl at effective address 0x900300000";
         assert!(said.starts_with(named), "{said}");
         // What the way through the machine's code around the program must look at.
-        assert_eq!(addresses.of_plain(list(0), true), None);
+        assert_eq!(addresses.of_plain(list(0)), None);
         let without = Addresses::new(EffectiveAddress(BASE));
-        let plain = without.of_plain(list(0), true).unwrap();
+        let plain = without.of_plain(list(0)).unwrap();
         assert_eq!(plain.ea, BASE | 0x100);
-        assert_eq!(without.of_plain(list(9), true), None);
+        assert_eq!(without.of_plain(list(9)), None);
     }
 }

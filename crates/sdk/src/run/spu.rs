@@ -269,22 +269,14 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 /// Issues a command of a program, if that is possible without the machine around it. Returns
 /// whether the command is complete then.
 fn issued(caller: &Caller<'_, State>, command: RawCommand) -> Option<bool> {
-    let opcode = Opcode::from_number(command.opcode as u16);
-    // Atomic commands have a result, which the program reads from another channel.
-    if is_atomic(opcode) {
+    /// Commands that have a result, which the program reads from another channel.
+    const ATOMIC: [Opcode; 3] = [Opcode::Getllar, Opcode::Putllc, Opcode::Putlluc];
+    let number = command.opcode & 0xffff;
+    if ATOMIC.iter().any(|atomic| *atomic as u32 == number) {
         return None;
     }
-    let is_list = opcode.is_some_and(Opcode::is_list);
-    let plain = caller.data().addresses.of_plain(command, is_list);
+    let plain = caller.data().addresses.of_plain(command);
     plain.and_then(direct::issue)
-}
-
-/// Whether a command is carried out at once, and has a result.
-fn is_atomic(opcode: Option<Opcode>) -> bool {
-    matches!(
-        opcode,
-        Some(Opcode::Getllar | Opcode::Putllc | Opcode::Putlluc)
-    )
 }
 
 /// The stop codes by which a program exits; the low byte is the exit code.
