@@ -68,7 +68,7 @@ fn costs() -> OperatorCost {
         I8x16Swizzle: 0,
         // A branch tests for 0 itself.
         I32Eqz: 0,
-        // A sum that costs an instruction has a `nop` for it (`sums`).
+        // A sum that costs an instruction has a `nop` for it (`costs`).
         Nop: FUEL_OF_INSTRUCTION as u8,
         F32Add: 0,
         F32Sub: 0,

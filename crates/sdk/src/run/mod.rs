@@ -8,6 +8,7 @@
 mod address;
 mod code;
 mod contexts;
+mod costs;
 mod direct;
 mod engine;
 mod event;
@@ -24,7 +25,6 @@ mod shared;
 mod spin;
 mod spu;
 mod stack;
-mod sums;
 mod surroundings;
 mod turns;
 mod waiting;

@@ -12,10 +12,10 @@ use wasmtime::{Engine, Module, WasmBacktrace};
 
 use crate::format::{self, SECTION, STACK_END, STACK_SECTION};
 
+use super::costs;
 use super::engine::Pace;
 use super::memory::PAGE_BYTES;
 use super::stack::{Checks, Moved, StackRoom};
-use super::sums;
 use super::turns::{Turns, TurnsError};
 
 /// What the file names of our own headers and library begin with: such lines are not the user's.
@@ -194,9 +194,9 @@ impl Program {
                         moved[1] = by_turns;
                     }
                 } else if is_code {
-                    let (summed, by_sums) = sums::with_costs(&section)?;
-                    section = Cow::Owned(summed);
-                    moved[1] = by_sums;
+                    let (costed, by_costs) = costs::with_costs(&section)?;
+                    section = Cow::Owned(costed);
+                    moved[1] = by_costs;
                 }
                 let data = &section;
                 RawSection { id, data }.append_to(&mut bare);

@@ -1,0 +1,328 @@
+//! What instructions cost on a simulated machine, where that depends on others.
+//!
+//! The engine counts each instruction by its kind alone, and a `nop` as one instruction, without
+//! any work for this computer. So `nop`s are inserted:
+//!
+//! - At a sum of floats that does not add to the product right before it. Sums themselves cost
+//!   nothing: an SPU multiplies and adds in one instruction, and WebAssembly in two.
+//! - In a loop that only waits until memory changes, such as `while (!flag);`. A turn of it costs
+//!   [`POLL`] instructions more, so waiting takes less time of this computer than it simulates. The
+//!   program sees the change up to a turn later.
+
+use std::collections::{BTreeSet, HashMap};
+
+use wasm_encoder::{Encode, Instruction};
+use wasmparser::{BinaryReader, BinaryReaderError, CodeSectionReader, FunctionBody, Operator};
+
+use super::stack::Moved;
+
+/// The instructions that a turn of a loop costs more if it only waits: some 20 ns of an SPU.
+const POLL: usize = 64;
+
+/// Returns the contents of a code section with a `nop` for each instruction that it costs more, and
+/// where the code was before.
+pub(super) fn with_costs(code: &[u8]) -> Result<(Vec<u8>, Moved), BinaryReaderError> {
+    let bodies = CodeSectionReader::new(BinaryReader::new(code, 0))?;
+    let (mut new, mut moved) = (Vec::new(), Moved::default());
+    bodies.count().encode(&mut new);
+    for body in bodies {
+        let body = body?;
+        let range = body.range();
+        let (mut bytes, mut pieces, mut from) = (Vec::new(), Vec::new(), range.start);
+        let mut operators = body.get_operators_reader()?;
+        let mut last = Last::default();
+        let polls = polls(&body)?;
+        while !operators.eof() {
+            let (operator, at) = operators.read_with_offset()?;
+            // What only fills a place costs nothing.
+            let fills = matches!(operator, Operator::Nop);
+            let mut costs = usize::from(last.costs(&operator));
+            if polls.contains(&at) {
+                costs = POLL;
+            }
+            if !fills && costs == 0 {
+                continue;
+            }
+            pieces.push((bytes.len(), from));
+            bytes.extend_from_slice(&code[from..at]);
+            from = if fills { at + 1 } else { at };
+            (0..costs).for_each(|_| Instruction::Nop.encode(&mut bytes));
+        }
+        pieces.push((bytes.len(), from));
+        bytes.extend_from_slice(&code[from..range.end]);
+        bytes.len().encode(&mut new);
+        moved.extend(pieces.iter().map(|(at, old)| (new.len() + at, *old)));
+        new.append(&mut bytes);
+    }
+    Ok((new, moved))
+}
+
+/// Returns where the last instruction is of each loop that only waits until memory changes: one
+/// whose turns are all the same, because none writes, calls, or sets a variable that the next one
+/// reads.
+fn polls(body: &FunctionBody<'_>) -> Result<BTreeSet<usize>, BinaryReaderError> {
+    let mut polls = BTreeSet::new();
+    // The innermost loop that is open, if it may be one, and the blocks that are open in it.
+    let mut open: Option<Poll> = None;
+    let mut operators = body.get_operators_reader()?;
+    while !operators.eof() {
+        let (operator, at) = operators.read_with_offset()?;
+        match operator {
+            Operator::Loop { .. } => open = Some(Poll::default()),
+            Operator::Block { .. } | Operator::If { .. } => {
+                if let Some(poll) = &mut open {
+                    poll.depth += 1;
+                }
+            }
+            Operator::End => {
+                let is_last = open.as_ref().is_some_and(|poll| poll.depth == 0);
+                match &mut open {
+                    Some(poll) if !is_last => poll.depth -= 1,
+                    _ => {}
+                }
+                if is_last {
+                    let ended = open.take();
+                    polls.extend(ended.and_then(|poll| poll.goes_back));
+                }
+            }
+            Operator::LocalGet { local_index } => {
+                if let Some(poll) = &mut open {
+                    poll.reads.entry(local_index).or_insert(true);
+                }
+            }
+            Operator::LocalSet { local_index } | Operator::LocalTee { local_index } => {
+                let is_read = |poll: &mut Poll| *poll.reads.entry(local_index).or_insert(false);
+                open.take_if(is_read);
+            }
+            Operator::BrIf { relative_depth } | Operator::Br { relative_depth } => {
+                if let Some(poll) = &mut open
+                    && poll.depth == relative_depth
+                {
+                    // Two ways back would need two waits.
+                    let before = poll.goes_back.replace(at);
+                    open.take_if(|_| before.is_some());
+                }
+            }
+            other if writes(&other) => open = None,
+            _ => {}
+        }
+    }
+    Ok(polls)
+}
+
+/// A loop that may only wait.
+#[derive(Default)]
+struct Poll {
+    depth: u32,
+    /// The instruction that goes back.
+    goes_back: Option<usize>,
+    /// The variables of the body so far: whether it reads them before it sets them.
+    reads: HashMap<u32, bool>,
+}
+
+/// Whether an instruction may change more than variables.
+fn writes(operator: &Operator<'_>) -> bool {
+    matches!(
+        operator,
+        Operator::I32Store { .. }
+            | Operator::I32Store8 { .. }
+            | Operator::I32Store16 { .. }
+            | Operator::I64Store { .. }
+            | Operator::I64Store8 { .. }
+            | Operator::I64Store16 { .. }
+            | Operator::I64Store32 { .. }
+            | Operator::F32Store { .. }
+            | Operator::F64Store { .. }
+            | Operator::V128Store { .. }
+            | Operator::V128Store8Lane { .. }
+            | Operator::V128Store16Lane { .. }
+            | Operator::V128Store32Lane { .. }
+            | Operator::V128Store64Lane { .. }
+            | Operator::MemoryCopy { .. }
+            | Operator::MemoryFill { .. }
+            | Operator::MemoryGrow { .. }
+            | Operator::GlobalSet { .. }
+            | Operator::BrTable { .. }
+            | Operator::Call { .. }
+            | Operator::CallIndirect { .. }
+    )
+}
+
+/// The kind of the last product of floats, if only an operand of one instruction has followed it.
+#[derive(Default)]
+struct Last {
+    product: Option<Kind>,
+    is_followed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    F32,
+    F64,
+    F32x4,
+    F64x2,
+}
+
+impl Last {
+    /// Notes the next instruction, and returns whether it is a sum that costs an instruction.
+    fn costs(&mut self, operator: &Operator<'_>) -> bool {
+        let (product, is_followed) = (self.product.take(), self.is_followed);
+        self.is_followed = false;
+        let sum = match operator {
+            Operator::F32Add | Operator::F32Sub => Kind::F32,
+            Operator::F64Add | Operator::F64Sub => Kind::F64,
+            Operator::F32x4Add | Operator::F32x4Sub => Kind::F32x4,
+            Operator::F64x2Add | Operator::F64x2Sub => Kind::F64x2,
+            other => {
+                self.product = match other {
+                    Operator::F32Mul => Some(Kind::F32),
+                    Operator::F64Mul => Some(Kind::F64),
+                    Operator::F32x4Mul => Some(Kind::F32x4),
+                    Operator::F64x2Mul => Some(Kind::F64x2),
+                    Operator::LocalGet { .. }
+                    | Operator::F32Const { .. }
+                    | Operator::F64Const { .. }
+                    | Operator::V128Const { .. }
+                        if !is_followed =>
+                    {
+                        self.is_followed = product.is_some();
+                        product
+                    }
+                    _ => None,
+                };
+                return false;
+            }
+        };
+        product != Some(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmparser::{Parser, Payload};
+
+    use super::*;
+
+    fn code(body: &str) -> Vec<u8> {
+        let text = format!(
+            "(module (memory 1) (global $g (mut i32) (i32.const 0))
+                (func (param $f f32) (param $d f64) (param $v v128) (local $i i32) {body} drop) (func))"
+        );
+        let module = wat::parse_str(text).unwrap();
+        let mut sections = Parser::new(0).parse_all(&module).map(Result::unwrap);
+        sections
+            .find_map(|payload| match payload {
+                Payload::CodeSectionStart { range, .. } => Some(module[range].to_vec()),
+                _ => None,
+            })
+            .unwrap()
+    }
+
+    const PRODUCT: &str = "local.get $v local.get $v f32x4.mul";
+
+    #[test]
+    fn a_sum_with_a_product_right_before_it_costs_nothing() {
+        for body in [
+            format!("local.get $v {PRODUCT} f32x4.add"),
+            format!("{PRODUCT} local.get $v f32x4.sub"),
+            format!("{PRODUCT} v128.const i64x2 0 1 f32x4.add"),
+            "local.get $f local.get $f local.get $f f32.mul f32.sub".to_owned(),
+            "local.get $d local.get $d f64.mul f64.const 1 f64.add".to_owned(),
+            "local.get $v local.get $v f64x2.mul local.get $v f64x2.add".to_owned(),
+        ] {
+            let code = code(&body);
+            assert_eq!(with_costs(&code).unwrap().0, code, "{body}");
+        }
+    }
+
+    #[test]
+    fn any_other_sum_costs_an_instruction() {
+        for (before, sum) in [
+            ("local.get $v local.get $v".to_owned(), "f32x4.add"),
+            // A sum of products has one for each but one.
+            (
+                format!("{PRODUCT} {PRODUCT} f32x4.add local.get $v"),
+                "f32x4.add",
+            ),
+            // What follows a product is more than an operand, or of another type.
+            (format!("{PRODUCT} local.get $v f32x4.neg"), "f32x4.add"),
+            (format!("{PRODUCT} local.get $v"), "f64x2.add"),
+            (
+                format!("{PRODUCT} drop local.get $v local.get $v"),
+                "f32x4.sub",
+            ),
+        ] {
+            let expected = code(&format!("{before} nop {sum}"));
+            let found = with_costs(&code(&format!("{before} {sum}"))).unwrap();
+            assert_eq!(found.0, expected, "{before} {sum}");
+        }
+    }
+
+    const LOAD: &str = "i32.const 0 i32.load";
+
+    #[test]
+    fn a_turn_of_a_loop_that_only_waits_costs_more() {
+        let nops = "nop ".repeat(POLL);
+        for (before, after) in [
+            (format!("loop $l {LOAD} i32.eqz"), "br_if $l end"),
+            // It keeps what it has read, for after the loop or for itself.
+            (
+                format!("loop $l {LOAD} local.tee $i local.get $i i32.add"),
+                "br_if $l end",
+            ),
+            (format!("block $b loop $l {LOAD} br_if $b"), "br $l end end"),
+            // A loop around it has other costs.
+            (
+                format!("loop $o loop $l {LOAD}"),
+                "br_if $l end i32.const 0 i32.const 1 i32.store br $o end",
+            ),
+        ] {
+            let end = "i32.const 0";
+            let expected = code(&format!("{before} {nops} {after} {end}"));
+            let found = with_costs(&code(&format!("{before} {after} {end}"))).unwrap();
+            assert_eq!(found.0, expected, "{before} {after}");
+        }
+    }
+
+    #[test]
+    fn a_loop_that_does_more_than_to_wait_costs_what_it_does() {
+        for body in [
+            // It counts, writes or calls.
+            format!("loop $l local.get $i i32.const 1 i32.add local.set $i {LOAD} br_if $l end"),
+            format!("loop $l i32.const 0 local.get $i i32.store {LOAD} br_if $l end"),
+            format!("loop $l call 1 {LOAD} br_if $l end"),
+            format!("loop $l local.get $i global.set $g {LOAD} br_if $l end"),
+            // Two ways go back.
+            format!("loop $l {LOAD} br_if $l local.get $i br_if $l end"),
+            // It does not go back at all.
+            format!("loop $l {LOAD} drop end"),
+        ] {
+            let code = code(&format!("{body} i32.const 0"));
+            assert_eq!(with_costs(&code).unwrap().0, code, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_fills_a_place_costs_nothing() {
+        let (found, _) = with_costs(&code("nop local.get $v nop nop")).unwrap();
+        assert_eq!(found, code("local.get $v"));
+    }
+
+    #[test]
+    fn each_instruction_is_found_where_it_was() {
+        let before = code("local.get $v local.get $v f32x4.add nop local.get $v f32x4.add");
+        let (after, moved) = with_costs(&before).unwrap();
+        let sums = |code: &[u8]| -> Vec<usize> {
+            let bodies = CodeSectionReader::new(BinaryReader::new(code, 0)).unwrap();
+            let operators = bodies.into_iter().flat_map(|body| {
+                let operators = body.unwrap().get_operators_reader().unwrap();
+                operators.into_iter_with_offsets().map(Result::unwrap)
+            });
+            let sums = operators.filter(|(operator, _)| matches!(operator, Operator::F32x4Add));
+            sums.map(|(_, at)| at).collect()
+        };
+        let found: Vec<usize> = sums(&after).iter().map(|at| moved.old(*at)).collect();
+        assert_eq!(found, sums(&before));
+        assert_ne!(sums(&after), sums(&before));
+    }
+}
