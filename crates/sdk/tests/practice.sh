@@ -406,6 +406,12 @@ fetch uelipen Heterogeneous_MHD ce4de591a21a55dda7fbb62d29e0f0bc3af02eda
 # It needs 16 SPEs, and a file with initial values that is not there.
 try 'it builds' make -C Cell
 
+echo 'itapmd/imd'
+fetch itapmd imd eea8b597b9b7b6840a6a46c6af2071732747737b
+# It never ends: the PPU reads and writes the registers of an SPE at the address of
+# spe_ps_area_get, which reach memory here. A header is in a folder of the SDK.
+try 'it builds' make -C src IMDSYS=cbe-gcc BIN_DIR="$built" CELLSDKLIB=. imd_nve_cbe
+
 # What stopped others: riga needs libspucrypto, AKS-CBE needs libmpm, cellstream has assembly,
 # CellBE-particle-system needs sockets, cell-image-evolving needs Magick++, CGD-Cell-BE-Apple-Identifier
 # needs the library of C++, adaptive-search needs pipes, Tema-3-Cell-BTC has variables larger than a

@@ -11,6 +11,10 @@ use crate::driver::tools::{Failed, because};
 /// The headers and sources of `c/`: their paths and texts.
 pub(crate) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
+/// The folders in which the SDK has the sources of its libraries with their headers, which programs
+/// name: `<misc/malloc_align.h>`. Here a folder is the one with all headers.
+const LIBRARIES: [&str; 4] = ["matrix", "misc", "sync", "vector"];
+
 /// What the name of a folder begins with until it is complete.
 const NEW: &str = "new-";
 
@@ -73,10 +77,16 @@ pub(crate) fn folder(
 /// Returns the folder of the cache with our headers (`include`) and sources (`lib`).
 pub(crate) fn own_files(cache: &Path) -> Result<PathBuf, Failed> {
     let texts = FILES.iter().flat_map(|(path, text)| [*path, *text]);
+    let texts = texts.chain(LIBRARIES);
     folder(cache, &format!("c-{}", fingerprint(texts)), |new| {
         for (path, text) in FILES {
             let file = new.join(path);
             write(&file, text.as_bytes())?;
+        }
+        for library in LIBRARIES {
+            let link = new.join("include/common").join(library);
+            std::os::unix::fs::symlink(".", &link)
+                .map_err(|error| because(&format!("{}: {error}", link.display())))?;
         }
         Ok(())
     })

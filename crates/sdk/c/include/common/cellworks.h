@@ -10,6 +10,9 @@
 #ifndef __CELLWORKS_H__
 #define __CELLWORKS_H__
 
+/* The bits of a pointer, which glibc's headers define. */
+#define __WORDSIZE 32
+
 #ifndef __ASSEMBLER__
 
 #ifdef __cplusplus

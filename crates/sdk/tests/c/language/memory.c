@@ -1,5 +1,7 @@
 /* Memory that is asked for, atomic operations, and values across files of their own. */
 #include <malloc.h>
+#include <misc/free_align.h>
+#include <misc/malloc_align.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,5 +56,8 @@ int main(void) {
   printf("%d ", __sync_bool_compare_and_swap(&pointer, 0, &counter));
   printf("%d\n", pointer == &counter);
   __asm__ volatile("" ::: "memory");
+  aligned = malloc_align(10, 7);
+  printf("%d %d\n", (int)((uintptr_t)aligned & 127), __WORDSIZE);
+  free_align(aligned);
   return 0;
 }
