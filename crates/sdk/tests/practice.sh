@@ -247,8 +247,7 @@ image in.pgm 64 128
 cellworks exec --dir . serial/serial in.pgm serial.cmp serial.pgm >/dev/null
 compressed=$PWD/serial.cmp
 writes "$compressed" spu.cmp ppu/tema3_ppu 0 0 4 in.pgm spu.cmp spu.pgm
-writes "$compressed" spu.cmp ppu/tema3_ppu 0 1 4 in.pgm spu.cmp spu.pgm
-# The two other ways to compute, 1 and 2, are comments in the source: they write nothing.
+# The other ways to compute and to transfer have no code, or it is a comment.
 
 echo 'AndreiDuma/tema3-asc'
 fetch AndreiDuma tema3-asc bf52311fe3283e5bb5559f974acd3c4c05888547
@@ -344,11 +343,13 @@ try 'it builds' make
 echo 'jlinford/fixedgrid, 2D'
 fetch jlinford fixedgrid 90147defe10a0d3c03a7c97207caea66928f4fbb
 for variant in 1spu nspu nspu_doublebuff dma_mailbox; do
-    try "$variant builds" make -C 2D/cell/branches/$variant
-    mkdir 2D/cell/branches/$variant/Output
+    branch=2D/cell/branches/$variant
+    try "$variant builds" make -C $branch
+    [ -d $branch/ppu ] && branch=$branch/ppu
+    mkdir $branch/Output
     for machine in host ps3; do
         try "$variant on 4 SPEs runs to its end, on $machine" sh -c \
-            'cd "$2" && cellworks exec --machine "$1" --dir . ./fixedgrid 4' sh $machine 2D/cell/branches/$variant
+            'cd "$2" && cellworks exec --machine "$1" --dir . ./fixedgrid 4' sh $machine $branch
     done
 done
 
@@ -358,11 +359,11 @@ fetch claudiughioc Arhitectura-Sistemelor-de-Calcul-tema3 9ccf9d49f4d56612363bc0
 sed -i 's/^#define SPU_THREADS .*/#define SPU_THREADS 6/' ppu/ppu_mailbox.c
 try 'it builds' make
 # The PPU answers a request when the next one comes. If the last two are of the same SPE, it waits
-# for ever, so the program has three tries.
+# for ever, so the program has six tries.
 for machine in host ps3; do
     try "the image has all its numbers, on $machine" sh -c \
-        'for attempt in 1 2 3; do
-             timeout 30 cellworks exec --machine "$1" --dir . ppu/ppu_mailbox input/3.ppm out.ppm 2 8 6 10 10 &&
+        'for attempt in 1 2 3 4 5 6; do
+             timeout 15 cellworks exec --machine "$1" --dir . ppu/ppu_mailbox input/3.ppm out.ppm 2 8 6 10 10 &&
                  [ "$(wc -l <out.ppm)" = $((3 * 384 * 384 + 3)) ] && exit
          done; exit 1' sh $machine
 done
