@@ -14,7 +14,8 @@ use cellworks_runner::{AnyCell, CellWork};
 use cellworks_sim::HazardWatch;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use crate::run::{Given, LocalStores, Ready, TimeOf};
+use crate::driver::alone;
+use crate::run::{Given, LocalStores, Ready, TimeOf, is_for_spu};
 
 /// The SPEs of this computer unless a user chooses another number. Programs ask how many there are,
 /// and many were written for at most 8.
@@ -123,7 +124,10 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
     let program = Path::new(&command[0]);
     let name = program.display().to_string();
     let cannot = |error: std::io::Error| Failure::Usage(format!("{name}: {error}"));
-    let file = std::fs::read(program).map_err(cannot)?;
+    let mut file = std::fs::read(program).map_err(cannot)?;
+    if is_for_spu(&file) {
+        file = alone(program).map_err(|why| Failure::Usage(format!("{name}: {why}")))?;
+    }
     let folders = folders.into_iter().map(|folder| {
         let name = folder.display().to_string();
         match Dir::open_ambient_dir(&folder, ambient_authority()) {

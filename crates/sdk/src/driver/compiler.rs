@@ -224,15 +224,12 @@ fn link(
 ) -> Result<(), Failed> {
     let module = kept.path().join("linked.wasm");
     tools.link(side, stack, objects, &module)?;
-    write_executable(side, &module, output)
+    write_executable(&module, output)
         .map_err(|error| because(&format!("{}: {error}", output.display())))
 }
 
-fn write_executable(side: Side, module: &Path, output: &Path) -> io::Result<()> {
-    let mut bytes = match side {
-        Side::Ppu => FIRST_LINE.to_vec(),
-        Side::Spu => Vec::new(),
-    };
+fn write_executable(module: &Path, output: &Path) -> io::Result<()> {
+    let mut bytes = FIRST_LINE.to_vec();
     fs::File::open(module)?.read_to_end(&mut bytes)?;
     // A file that runs cannot be written, but it can be replaced.
     if output.is_file() {
@@ -535,7 +532,8 @@ mod tests {
             (code, calls[0].as_str()),
             (0, "SPU compile a.c > 0-a.o -std=c99")
         );
-        assert_eq!(fs::read(folder.path().join("out")).unwrap(), b"\0asm");
+        let bytes = fs::read(folder.path().join("out")).unwrap();
+        assert_eq!(bytes, [FIRST_LINE, b"\0asm"].concat());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use wasm_encoder::{
     Module, RawSection, SectionId, SymbolTable,
 };
 
+use super::compiler::FIRST_LINE;
 use super::tools::{Failed, because};
 
 /// Runs `embedspu [FLAGS] SYMBOL PROGRAM OBJECT`.
@@ -41,14 +42,15 @@ pub(crate) fn embed(symbol: &str, program: &Path, object: &Path) -> Result<(), F
             symbol_of(symbol)
         )));
     }
-    let image = fs::read(program).map_err(|error| failed(program, error))?;
+    let file = fs::read(program).map_err(|error| failed(program, error))?;
+    let image = file.strip_prefix(FIRST_LINE).unwrap_or(&file);
     if !image.starts_with(b"\0asm") {
         return Err(because(&format!(
             "{}: this is no SPU program; make one: spu-gcc -o NAME NAME.c",
             program.display()
         )));
     }
-    fs::write(object, encode(symbol, &image)).map_err(|error| failed(object, error))
+    fs::write(object, encode(symbol, image)).map_err(|error| failed(object, error))
 }
 
 /// Returns the name of C that is nearest to a text.

@@ -10,6 +10,7 @@
 //! One executable has all of these names, and the name by which it is called says what it is.
 
 pub(crate) mod adapters;
+mod alone;
 pub(crate) mod ar;
 mod compiler;
 mod embed;
@@ -47,6 +48,18 @@ pub fn cc(arguments: &[OsString]) -> u8 {
         Ok(arguments) => one_line::run(&Toolchain, &arguments),
         Err(failed) => compiler::code("cellworks cc", Err(failed)),
     }
+}
+
+/// Returns a program that runs the SPU program in the file `program` by itself.
+///
+/// # Errors
+///
+/// Returns the reason as a sentence if there is no toolchain for it, or it has failed.
+pub(crate) fn alone(program: &Path) -> Result<Vec<u8>, String> {
+    alone::with_loader(&Toolchain, program).map_err(|failed| match failed {
+        Failed::Because(why) => why,
+        Failed::Said => "it could not be made a program of the PPU".to_owned(),
+    })
 }
 
 fn run_named(tools: &dyn Tools, name: &str, tool: Tool, arguments: &[String]) -> u8 {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::compiler::{code, compile_and_link, print};
+use super::compiler::{FIRST_LINE, code, compile_and_link, print};
 use super::embed::{embed, symbol_of};
 use super::flags::{Asked, Input, Job, Mode, parse};
 use super::folders;
@@ -189,7 +189,11 @@ fn build_program(tools: &dyn Tools, job: Job, given: Vec<Program>) -> Result<(),
 /// source, so only an older program is replaced.
 fn beside(output: &str, file: &Path) -> Result<PathBuf, Failed> {
     let path = Path::new(output).with_file_name("").join(file);
-    let is_program = |bytes: Vec<u8>| bytes.starts_with(b"\0asm") || bytes.starts_with(b"\x7fELF");
+    let is_program = |bytes: Vec<u8>| {
+        bytes.starts_with(b"\0asm")
+            || bytes.starts_with(FIRST_LINE)
+            || bytes.starts_with(b"\x7fELF")
+    };
     if path.exists() && !fs::read(&path).is_ok_and(is_program) {
         return Err(because(&format!(
             "{}: spe_image_open names this file, which is no SPU program and is not replaced",

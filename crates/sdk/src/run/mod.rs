@@ -56,6 +56,7 @@ use turns::Slices;
 use wasi::Wasi;
 
 pub(crate) use failure::Failure;
+pub(crate) use program::is_for_spu;
 
 /// The local stores of a machine, made by the machine's builder.
 #[derive(Clone, Default)]

@@ -334,6 +334,17 @@ impl Lines {
     }
 }
 
+/// Returns whether a file is a program of an SPU.
+pub(crate) fn is_for_spu(file: &[u8]) -> bool {
+    let sections = Parser::new(0).parse_all(without_first_line(file));
+    sections.map_while(Result::ok).any(|payload| match payload {
+        Payload::CustomSection(section) => {
+            section.name() == SECTION && section.data() == format::sign(Side::Spu.name()).as_bytes()
+        }
+        _ => false,
+    })
+}
+
 /// Returns the module in `file`, which may begin with a line for the system.
 fn without_first_line(file: &[u8]) -> &[u8] {
     if !file.starts_with(b"#!") {
