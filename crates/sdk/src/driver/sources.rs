@@ -313,13 +313,13 @@ fn end_of_literal(text: &str) -> usize {
 
 /// Returns what stands for a word: what `#define` says, if it does.
 fn meaning<'t>(word: &'t str, text: &'t str) -> &'t str {
-    let defined = text.lines().filter_map(|line| {
+    let mut defined = text.lines().filter_map(|line| {
         let line = line.trim_start().strip_prefix('#')?.trim_start();
         let line = line.strip_prefix("define")?.trim_start();
         let rest = line.strip_prefix(word)?;
         rest.starts_with([' ', '\t']).then(|| rest.trim())
     });
-    defined.last().unwrap_or(word)
+    defined.next_back().unwrap_or(word)
 }
 
 /// Returns the names that a text declares by `extern spe_program_handle_t NAME, NAME2;`.

@@ -34,6 +34,8 @@ pub(super) struct Patience {
     seen: u64,
     since: Instant,
     has_polled: bool,
+    /// Whether it has done something else since its last poll.
+    has_acted: bool,
 }
 
 impl Patience {
@@ -43,12 +45,13 @@ impl Patience {
             seen: 0,
             since: Instant::now(),
             has_polled: false,
+            has_acted: false,
         }
     }
 
     /// Notes that this part has done something else than to poll.
     pub(super) fn acts(&mut self) {
-        self.has_polled = false;
+        (self.has_polled, self.has_acted) = (false, true);
         let now = self.deeds.count.load(Ordering::Relaxed);
         if now == self.seen {
             // Others need not count while one does.
@@ -68,7 +71,7 @@ impl Patience {
     pub(super) fn polls(&mut self) -> bool {
         self.has_polled = true;
         let now = self.deeds.count.load(Ordering::Relaxed);
-        if now != self.seen {
+        if std::mem::take(&mut self.has_acted) || now != self.seen {
             (self.seen, self.since) = (now, Instant::now());
             return false;
         }
@@ -114,6 +117,10 @@ mod tests {
     fn a_note_comes_once_and_late() {
         let deeds = Arc::new(Deeds::default());
         let (mut one, mut other) = (Patience::new(&deeds), Patience::new(&deeds));
+        assert!(!one.polls() && !other.polls());
+        std::thread::sleep(LIMIT + Duration::from_millis(1));
+        other.acts();
+        other.acts();
         assert!(!one.polls() && !other.polls());
         std::thread::sleep(LIMIT + Duration::from_millis(1));
         assert!(one.polls());
