@@ -19,9 +19,6 @@
 //! themselves, count their calls in a global in the same way. So between two checks there are at
 //! most [`TURNS`] times [`CALLS`] turns of loops.
 
-// Rejected: the engine's own checks (epochs). The Mandelbrot set took twice as long, and n-body 1.6
-// times. Two nested loops of which the inner one only counts: the variables stay on the stack.
-
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
