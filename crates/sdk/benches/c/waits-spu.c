@@ -21,7 +21,7 @@ int main(unsigned long long id, unsigned long long way)
         return 0;
     case 4:
     case 5:
-        for (int turn = 0; turn < 2700000; turn++)
+        for (int turn = 0; turn < 4000000; turn++)
             word[1] = turn;
         spu_write_out_mbox(1);
     }
