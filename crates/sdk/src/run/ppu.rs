@@ -651,7 +651,7 @@ impl<'p> Ppu<'p> {
     /// computer may wait for a processor for long.
     fn longest_write(&self) -> Span {
         match self.code.pace {
-            Pace::Clock => Span::from_nanoseconds(20_000_000),
+            Pace::Clock => Span::from_nanoseconds(100_000_000),
             _ => Span::from_nanoseconds(10_000),
         }
     }
