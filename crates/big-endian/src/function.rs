@@ -689,7 +689,7 @@ fn intrinsic_call(
     Ok(())
 }
 
-/// Inline assembler is a barrier, or what has no effect, or reads the time base of the PPU, or it is
+/// Inline assembler is a barrier, or has no effect, or reads the time base of the PPU, or it is
 /// refused.
 fn assembler(line: &str, out: &mut Output) -> Result<(), Refusal> {
     let mut parts = line.splitn(5, '"');

@@ -414,10 +414,11 @@ fetch itapmd imd eea8b597b9b7b6840a6a46c6af2071732747737b
 try 'it builds' make -C src IMDSYS=cbe-gcc BIN_DIR="$built" CELLSDKLIB=. imd_nve_cbe
 
 # What stopped others: riga needs libspucrypto, AKS-CBE needs libmpm, cellstream has assembly,
-# CellBE-particle-system needs sockets, cell-image-evolving needs Magick++, CGD-Cell-BE-Apple-Identifier
-# needs the library of C++, adaptive-search needs pipes, Tema-3-Cell-BTC has variables larger than a
-# local store, and Arhitectura-Sistemelor-de-Calclul-Tema-4 uses buffers before their DMA has ended.
-# cellifi lacks spu_tables.c.
+# CellBE-particle-system needs sockets, cell-image-evolving needs Magick++,
+# CGD-Cell-BE-Apple-Identifier needs the library of C++, adaptive-search needs pipes,
+# Tema-3-Cell-BTC has variables larger than a local store, and
+# Arhitectura-Sistemelor-de-Calclul-Tema-4 uses buffers before their DMA has ended. cellifi lacks
+# spu_tables.c.
 
 echo 'davidoguns/raytracer'
 # Its images are written by netpbm, of which this is the library.

@@ -1,5 +1,5 @@
-//! A program of an SPU that is run by itself, as by `spu-gcc -o sum sum.c && ./sum`: Linux on a Cell
-//! gave it a context.
+//! A program of an SPU that is run by itself, as by `spu-gcc -o sum sum.c && ./sum`: Linux on a
+//! Cell gave it a context.
 
 use std::fs;
 use std::path::Path;

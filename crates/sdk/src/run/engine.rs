@@ -66,8 +66,8 @@ fn costs() -> OperatorCost {
         V128Const: 0,
         I8x16Shuffle: 0,
         I8x16Swizzle: 0,
-        // A number that becomes a vector or is taken out of one moves as in a shuffle. So do its bytes
-        // when they are turned round (`costs`).
+        // A number that becomes a vector or is taken out of one moves as in a shuffle. So do its
+        // bytes when they are turned round (`costs`).
         I32x4Splat: 0,
         I32x4ExtractLane: 0,
         I64x2Splat: 0,

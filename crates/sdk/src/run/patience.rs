@@ -1,8 +1,8 @@
 //! Notes on programs that only poll: a run in which nothing else happens probably never ends.
 //!
-//! A program that polls looks like one that works. So each part of a run says when it does something
-//! else, and one that polls for long looks whether any part did. The note comes by the clock of this
-//! computer, once in a run: on a simulated machine, too, a user waits for it.
+//! A program that polls looks like one that works. So each part of a run says when it does
+//! something else, and one that polls for long looks whether any part did. The note comes by the
+//! clock of this computer, once in a run: on a simulated machine, too, a user waits for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

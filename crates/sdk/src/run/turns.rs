@@ -5,14 +5,14 @@
 //! whether the call happens or not. Here the program itself saves what the loop uses, to globals:
 //!
 //! ```text
-//!   loop                  loop
-//!     BODY       ─►         left = left - 1
-//!   end                     if left = 0
-//!                             globals = the variables of BODY; check_slice; the variables = globals
-//!                             left = TURNS
-//!                           end
-//!                           BODY
-//!                         end
+//!   loop            loop
+//!     BODY    ─►      left = left - 1
+//!   end               if left = 0
+//!                       globals = the variables of BODY; check_slice; the variables = globals
+//!                       left = TURNS
+//!                     end
+//!                     BODY
+//!                   end
 //! ```
 //!
 //! `left` is a local variable of the function. Functions with loops, and those that may call

@@ -238,7 +238,8 @@ impl<'a> FrontEnd<'a> {
             // WebAssembly, and the linker does not know them from those of the program.
             "-mllvm",
             "-switch-to-lookup=false",
-            // Calls that end the program stay apart, each with its line (`nomerge` alone is not heeded).
+            // Calls that end the program stay apart, each with its line: `nomerge` alone is not
+            // heeded.
             "-mllvm",
             "-enable-tail-merge=0",
             // For setjmp: see `lib/common/setjmp.c`.

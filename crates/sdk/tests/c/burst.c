@@ -1,4 +1,5 @@
-/* Writes words that do not block faster than an SPE can take them, and reads several stops later. */
+/* Writes words that do not block faster than an SPE can take them, and reads several stops
+ * later. */
 #include <libspe2.h>
 #include <pthread.h>
 #include <stdio.h>

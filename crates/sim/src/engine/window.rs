@@ -25,7 +25,8 @@ impl World {
         }
     }
 
-    /// Lets the clock advance by the lag of a processor. Without a lag, nothing else happens either.
+    /// Lets the clock advance by the lag of a processor. Without a lag, nothing else happens
+    /// either.
     fn catch_up(&self, processor: &SimProcessor) {
         if processor.lag.get() > Femtoseconds::ZERO {
             self.pass(processor, Femtoseconds::ZERO);
