@@ -64,7 +64,7 @@ macro_rules! programs {
 }
 
 programs! {
-    ppu: altivec headers libsync other_side processor simdmath;
-    spu: arithmetic bits cache compare control convert elements headers libsync names other_side
+    ppu: aligned altivec headers libsync other_side processor simdmath;
+    spu: aligned arithmetic bits cache compare control convert elements headers libsync names other_side
          shifts simdmath specific timer;
 }

@@ -9,11 +9,10 @@ extern "C" {
 #endif
 
 extern void *calloc_align(size_t number, size_t size, unsigned int log2_align);
+extern void *_calloc_align(size_t number, size_t size, unsigned int log2_align);
 
 #ifdef __cplusplus
 }
 #endif
-
-#define _calloc_align(number, size, log2_align) calloc_align(number, size, log2_align)
 
 #endif

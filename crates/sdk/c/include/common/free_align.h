@@ -7,11 +7,10 @@ extern "C" {
 #endif
 
 extern void free_align(void *memory);
+extern void _free_align(void *memory);
 
 #ifdef __cplusplus
 }
 #endif
-
-#define _free_align(memory) free_align(memory)
 
 #endif

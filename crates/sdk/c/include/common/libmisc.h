@@ -14,6 +14,7 @@ extern "C" {
 
 /* The smallest power n for which 2 to the power of n is not less than `value`. */
 extern uint32_t clog2(uint32_t value);
+extern uint32_t _clog2(uint32_t value);
 
 /* Random numbers from 0 to 1, and from -1 to 1. */
 extern float rand_0_to_1(void);
@@ -29,7 +30,5 @@ extern uint32_t copy_to_ls(uint32_t to, uint64_t from, uint32_t size);
 #ifdef __cplusplus
 }
 #endif
-
-#define _clog2(value) clog2(value)
 
 #endif

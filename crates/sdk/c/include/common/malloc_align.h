@@ -11,11 +11,10 @@ extern "C" {
 
 /* NULL if there is no such memory. `free_align` gives it back (`free` does so too). */
 extern void *malloc_align(size_t size, unsigned int log2_align);
+extern void *_malloc_align(size_t size, unsigned int log2_align);
 
 #ifdef __cplusplus
 }
 #endif
-
-#define _malloc_align(size, log2_align) malloc_align(size, log2_align)
 
 #endif

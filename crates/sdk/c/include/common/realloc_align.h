@@ -9,11 +9,10 @@ extern "C" {
 #endif
 
 extern void *realloc_align(void *memory, size_t size, unsigned int log2_align);
+extern void *_realloc_align(void *memory, size_t size, unsigned int log2_align);
 
 #ifdef __cplusplus
 }
 #endif
-
-#define _realloc_align(memory, size, log2_align) realloc_align(memory, size, log2_align)
 
 #endif

@@ -1,39 +1,24 @@
 /* Aligned memory and small helpers. */
 #include <libmisc.h>
-#include <malloc.h>
-#include <string.h>
+#include <stdlib.h>
 
 #ifdef __SPU__
 #include <spu_mfcio.h>
 #endif
 
-void *malloc_align(size_t size, unsigned int log2_align) {
-  void *memory;
-  if (log2_align < 4) log2_align = 4;
-  if (log2_align > 31) return NULL;
-  return posix_memalign(&memory, (size_t)1 << log2_align, size) == 0 ? memory : NULL;
-}
+void *malloc_align(size_t size, unsigned int log2_align) { return _malloc_align(size, log2_align); }
 
-void free_align(void *memory) { free(memory); }
+void free_align(void *memory) { _free_align(memory); }
 
 void *calloc_align(size_t number, size_t size, unsigned int log2_align) {
-  size_t bytes;
-  if (__builtin_mul_overflow(number, size, &bytes)) return NULL;
-  void *memory = malloc_align(bytes, log2_align);
-  return memory ? memset(memory, 0, bytes) : NULL;
+  return _calloc_align(number, size, log2_align);
 }
 
 void *realloc_align(void *memory, size_t size, unsigned int log2_align) {
-  void *now = malloc_align(size, log2_align);
-  if (now && memory) {
-    size_t old = malloc_usable_size(memory);
-    memcpy(now, memory, old < size ? old : size);
-    free(memory);
-  }
-  return now;
+  return _realloc_align(memory, size, log2_align);
 }
 
-uint32_t clog2(uint32_t value) { return value < 2 ? 0 : 32 - __builtin_clz(value - 1); }
+uint32_t clog2(uint32_t value) { return _clog2(value); }
 
 float rand_0_to_1(void) { return (float)(rand() / (double)RAND_MAX); }
 
