@@ -457,6 +457,12 @@ fn one_line_makes_a_program() {
         .replace("MESSAGE", "other ? \"done\" : \"\"");
     let head =
         "#include <libspe2.h>\nextern spe_program_handle_t kernel;\nvoid *other = &kernel;\n";
+    // In C++, one line may declare the handle as of C.
+    let cpp = ppu("hello_spu").replace("extern spe", "extern \"C\" spe");
+    shell.write("hello.cpp", cpp);
+    shell.prints("cc -o hello hello.cpp hello_spu.c");
+    shell.has_program("hello", 1);
+
     shell.write("two.c", format!("{head}{two}"));
     shell.write("kernel.c", SPU);
     shell.prints("cc two.c hello_spu.c --spu kernel=kernel.c");

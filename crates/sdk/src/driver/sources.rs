@@ -327,7 +327,9 @@ fn handles(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let declarations = text.split("spe_program_handle_t").collect::<Vec<_>>();
     for pair in declarations.windows(2) {
-        if !pair[0].trim_end().ends_with("extern") {
+        // In C++, the language may stand between them.
+        let before = pair[0].trim_end().trim_end_matches("\"C\"");
+        if !before.trim_end().ends_with("extern") {
             continue;
         }
         let list = pair[1].split(';').next().unwrap_or_default();
@@ -362,7 +364,7 @@ fn opened(text: &str) -> Vec<String> {
     files.collect()
 }
 
-fn has_main(text: &str) -> bool {
+pub(crate) fn has_main(text: &str) -> bool {
     text.match_indices("main").any(|(at, word)| {
         let before = text[..at].chars().next_back();
         let is_letter = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
@@ -399,6 +401,13 @@ mod tests {
         let found = divided(&[("a.c", PPU), ("b.c", SPU)]).unwrap();
         assert_eq!(found.ppu, ["a.c"]);
         assert_eq!(found.programs, [symbol("hello_spu", &["b.c"])]);
+    }
+
+    #[test]
+    fn a_handle_may_be_declared_in_the_language_of_c() {
+        let declared = "extern \"C\" spe_program_handle_t one;\nextern \"C\" { extern spe_program_handle_t two; }\n\
+                        spe_program_handle_t three;";
+        assert_eq!(handles(declared), ["one", "two"]);
     }
 
     #[test]
