@@ -195,7 +195,7 @@ fn a_program_is_embedded_with_its_symbol() {
 #[test]
 fn tools_that_are_not_here_say_so() {
     let shell = Shell::new();
-    for tool in ["spu-objdump", "ppu-as", "spu-gdb"] {
+    for tool in ["spu-objcopy", "ppu-as", "spu-gdb"] {
         let message = shell.fails(&format!("{tool} x"));
         assert!(
             message.starts_with(&format!("{tool}: error: this tool is not here")),
@@ -203,6 +203,16 @@ fn tools_that_are_not_here_say_so() {
         );
     }
     assert_eq!(shell.prints("ppu-strip x && spu-ranlib x"), "");
+    // Makefiles call these at the end of a build.
+    for tool in ["spu-size", "spu-readelf -h", "ppu-nm", "ppu32-objdump -d"] {
+        let output = shell.run(&format!("{tool} x"));
+        assert!(
+            output.status.success() && output.stdout.is_empty(),
+            "{tool}"
+        );
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(": note: nothing is shown"), "{tool}: {said}");
+    }
 }
 
 #[test]
@@ -423,6 +433,49 @@ fn an_object_of_the_other_side_is_refused() {
     }
     // A library of the other side is passed over, as by the linkers of the SDK.
     shell.prints("ppu-gcc -o out main.o -L. -lspu 2>&1");
+}
+
+#[test]
+fn archives_of_the_sdk_are_linked_by_their_paths() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("spu/kernel.c", SPU);
+    shell.write(
+        "spu/Makefile",
+        "PROGRAM_spu := kernel\nINCLUDE = -I$(SDKINC_spu) -I$(SYSROOT)/usr/spu/include\n\
+         IMPORTS = $(SDKLIB_spu)/libmisc.a $(SDKEXLIB_spu)/libsync.a -L$(SDKLIB) -lsimdmath\n\
+         include $(CELL_TOP)/buildutils/make.footer\n",
+    );
+    shell.prints("make -s -C spu && test -f spu/kernel");
+    // A Makefile may say where the SDK had them.
+    let output = shell.run(
+        "spu-gcc spu/kernel.c /opt/cell/sysroot/usr/spu/lib/libmisc.a -o other && test -f other",
+    );
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "note: /opt/cell/sysroot/usr/spu/lib/libmisc.a: there is no such file; this library of the SDK is always \
+         linked\n"
+    );
+    let message = shell.fails("spu-gcc spu/kernel.c libother.a");
+    assert!(message.contains("libother.a: No such file"), "{message}");
+}
+
+#[test]
+fn headers_of_this_computer_are_not_read() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write(
+        "main.c",
+        "#include <stdio.h>\nint main(void) { return EOF; }\n",
+    );
+    let output =
+        shell.run("ppu-gcc -I/usr/include -isystem /usr/local/include -I/usr/include -c main.c");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("is left out").count(), 2, "{said}");
 }
 
 #[test]

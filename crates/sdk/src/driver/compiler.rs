@@ -17,7 +17,7 @@ use super::tools::{Failed, Side, Stack, Tools, because};
 pub(crate) const FIRST_LINE: &[u8] = b"#!/usr/bin/env -S cellworks exec\n";
 
 /// The libraries of the SDK and of the C library whose functions are linked without being named.
-const OWN_LIBRARIES: &[&str] = &[
+pub(crate) const OWN_LIBRARIES: &[&str] = &[
     "c",
     "dl",
     "g",
@@ -163,6 +163,7 @@ pub(crate) fn compile_and_link(tools: &dyn Tools, side: Side, job: &Job) -> Resu
                     }
                 }
             }
+            Input::Object(path) if job.mode == Mode::Link && is_own_library(path) => {}
             Input::Object(path) if job.mode == Mode::Link => objects.push(object(side, path)?),
             // What -S has made is made an object by -c.
             Input::Object(path) if job.mode == Mode::Compile && is_assembly(path) => {
@@ -391,6 +392,19 @@ fn library(side: Side, name: &str, folders: &[String]) -> Option<PathBuf> {
         );
     }
     found
+}
+
+/// Returns whether a path that leads to no file is that of a library of the SDK, which is linked
+/// anyway.
+fn is_own_library(path: &str) -> bool {
+    let name = Path::new(path).file_name().and_then(|name| name.to_str());
+    let name = name.and_then(|name| name.strip_prefix("lib")?.strip_suffix(".a"));
+    let is_own =
+        name.is_some_and(|name| OWN_LIBRARIES.contains(&name)) && !Path::new(path).exists();
+    if is_own {
+        eprintln!("note: {path}: there is no such file; this library of the SDK is always linked");
+    }
+    is_own
 }
 
 /// Returns whether a file is an archive with no object of another compiler at its begin.

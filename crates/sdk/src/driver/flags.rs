@@ -4,6 +4,7 @@
 //! or it is unknown. An unknown flag is reported once, in a sentence, and left out.
 
 use std::io::Read;
+use std::path::Path;
 
 use super::tools::{Side, Stack};
 
@@ -130,6 +131,18 @@ const WITH_VALUE: &[&str] = &[
     "-iquote",
     "-isystem",
 ];
+
+/// Those whose values are folders of headers.
+const HEADER_FOLDERS: &[&str] = &["-I", "-idirafter", "-iquote", "-isystem"];
+
+/// Returns whether a folder has the headers of this computer's own compiler. On a Cell, that is
+/// the compiler that Makefiles mean, and gcc looks into these folders anyway.
+fn is_of_this_computer(folder: &str) -> bool {
+    let folders = ["/usr/include", "/usr/local/include"];
+    folders
+        .iter()
+        .any(|own| Path::new(folder) == Path::new(own))
+}
 
 /// Flags with a value that mean nothing for WebAssembly.
 const IGNORED_WITH_VALUE: &[&str] = &[
@@ -398,11 +411,21 @@ impl Parser {
         value: &mut impl FnMut(&str) -> Result<String, String>,
     ) -> Result<(), String> {
         if let Some(flag) = WITH_VALUE.iter().find(|flag| argument.starts_with(**flag)) {
-            if argument == *flag {
-                let value = value(flag)?;
-                self.job.flags.extend([argument.to_owned(), value]);
+            let separate = match argument == *flag {
+                true => Some(value(flag)?),
+                false => None,
+            };
+            let folder = separate.as_deref().unwrap_or(&argument[flag.len()..]);
+            if HEADER_FOLDERS.contains(flag) && is_of_this_computer(folder) {
+                let note = format!(
+                    "{flag} {folder}: this folder has the headers of this computer's own compiler, and is left out"
+                );
+                if !self.job.notes.contains(&note) {
+                    self.job.notes.push(note);
+                }
             } else {
                 self.job.flags.push(argument.to_owned());
+                self.job.flags.extend(separate);
             }
             return Ok(());
         }
@@ -680,6 +703,24 @@ mod tests {
         );
         assert_eq!(job.inputs, [source("a.c", None)]);
         assert_eq!(job.notes, [""; 0]);
+    }
+
+    #[test]
+    fn headers_of_this_computer_are_left_out() {
+        let line = "-I/usr/include -I /usr/include/ -isystem /usr/local/include -Iusr/include -I/usr/include/x \
+                    -I/usr/include -include /usr/include -c a.c";
+        let job = job(line);
+        assert_eq!(
+            job.flags.join(" "),
+            "-Iusr/include -I/usr/include/x -include /usr/include"
+        );
+        let said = "this folder has the headers of this computer's own compiler, and is left out";
+        let notes = [
+            "-I /usr/include",
+            "-I /usr/include/",
+            "-isystem /usr/local/include",
+        ];
+        assert_eq!(job.notes, notes.map(|flag| format!("{flag}: {said}")));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! They are in the user's cache, in a folder for each executable, so that several versions of
 //! Cellworks do not disturb each other: `bin` has links to this executable, one for each name of a
-//! tool, and `sdk` has the files that Makefiles include from `$(CELL_TOP)`.
+//! tool, and `sdk` has the files that Makefiles include from `$(CELL_TOP)`, and empty archives of
+//! the libraries.
 
 use std::env;
 use std::fs;
@@ -11,6 +12,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use super::ar::encode;
+use super::compiler::OWN_LIBRARIES;
 use super::names::{NAMES, NATIVE_NAMES, Tool};
 
 const FOOTER: &str = include_str!("../../make/make.footer");
@@ -80,6 +83,13 @@ fn make(cache: &Path, own: &Path, native: bool) -> io::Result<()> {
         ] {
             write(&folder.join(name), text)?;
         }
+    }
+    // The compilers link these libraries themselves, so there is nothing in the archives.
+    let libraries = top.join("lib");
+    fs::create_dir_all(&libraries)?;
+    let empty = String::from_utf8(encode(&[])).unwrap_or_default();
+    for name in OWN_LIBRARIES {
+        write(&libraries.join(format!("lib{name}.a")), &empty)?;
     }
     Ok(())
 }

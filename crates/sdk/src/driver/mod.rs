@@ -69,9 +69,17 @@ fn run_named(tools: &dyn Tools, name: &str, tool: Tool, arguments: &[String]) ->
         Tool::EmbedSpu => embed::run(arguments),
         Tool::Ar => ar::run(arguments),
         Tool::Nothing => Ok(()),
+        // Makefiles call these for the person who reads what they print.
+        Tool::Viewer => {
+            eprintln!(
+                "{name}: note: nothing is shown, because programs become WebAssembly and not code of the Cell; the tools \
+                 of LLVM, such as llvm-objdump, llvm-nm and llvm-size, read the objects"
+            );
+            Ok(())
+        }
         Tool::Missing => Err(because(
             "this tool is not here, because programs become WebAssembly and not code of the Cell; the tools of LLVM, \
-             such as llvm-objdump and llvm-nm, read the objects",
+             such as llvm-objcopy and llvm-objdump, read the objects",
         )),
     };
     compiler::code(name, end)

@@ -16,6 +16,8 @@ pub(crate) enum Tool {
     Ar,
     /// A tool with nothing to do for WebAssembly.
     Nothing,
+    /// A tool that only shows what is in a file, and shows nothing here.
+    Viewer,
     /// A tool that is not here.
     Missing,
 }
@@ -23,7 +25,7 @@ pub(crate) enum Tool {
 /// The names that `cellworks cc --env` puts on the PATH.
 pub(crate) const NAMES: &[(&str, Tool)] = {
     use Side::{Ppu, Spu};
-    use Tool::{Ar, EmbedSpu, Linker, Missing, Nothing};
+    use Tool::{Ar, EmbedSpu, Linker, Missing, Nothing, Viewer};
     const fn c(side: Side) -> Tool {
         Tool::Compiler { side, cpp: false }
     }
@@ -42,12 +44,12 @@ pub(crate) const NAMES: &[(&str, Tool)] = {
         ("ppu-gdb", Missing),
         ("ppu-gfortran", Missing),
         ("ppu-ld", Linker(Ppu)),
-        ("ppu-nm", Missing),
+        ("ppu-nm", Viewer),
         ("ppu-objcopy", Missing),
-        ("ppu-objdump", Missing),
+        ("ppu-objdump", Viewer),
         ("ppu-ranlib", Nothing),
-        ("ppu-readelf", Missing),
-        ("ppu-size", Missing),
+        ("ppu-readelf", Viewer),
+        ("ppu-size", Viewer),
         ("ppu-strip", Nothing),
         ("ppu32-ar", Ar),
         ("ppu32-as", Missing),
@@ -57,7 +59,11 @@ pub(crate) const NAMES: &[(&str, Tool)] = {
         ("ppu32-g++", cpp(Ppu)),
         ("ppu32-gcc", c(Ppu)),
         ("ppu32-ld", Linker(Ppu)),
+        ("ppu32-nm", Viewer),
+        ("ppu32-objdump", Viewer),
         ("ppu32-ranlib", Nothing),
+        ("ppu32-readelf", Viewer),
+        ("ppu32-size", Viewer),
         ("ppu32-strip", Nothing),
         ("ppuxlc", c(Ppu)),
         ("ppuxlc++", cpp(Ppu)),
@@ -70,12 +76,12 @@ pub(crate) const NAMES: &[(&str, Tool)] = {
         ("spu-gdb", Missing),
         ("spu-gfortran", Missing),
         ("spu-ld", Linker(Spu)),
-        ("spu-nm", Missing),
+        ("spu-nm", Viewer),
         ("spu-objcopy", Missing),
-        ("spu-objdump", Missing),
+        ("spu-objdump", Viewer),
         ("spu-ranlib", Nothing),
-        ("spu-readelf", Missing),
-        ("spu-size", Missing),
+        ("spu-readelf", Viewer),
+        ("spu-size", Viewer),
         ("spu-strip", Nothing),
         ("spuxlc", c(Spu)),
         ("spuxlc++", cpp(Spu)),
