@@ -1,6 +1,7 @@
 //! From C to an object: clang's front end of the PowerPC, the order of bytes, and clang's code
 //! generator of WebAssembly.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -10,6 +11,7 @@ use crate::driver::tools::{Failed, Side, because};
 use super::alignments::Lowered;
 use super::cache::write;
 use super::programs::Programs;
+use super::remedies::remedies;
 
 /// The language is that of the PowerPC with its vectors: 32 bits, big-endian, `char` unsigned.
 const FRONT_END: &[&str] = &[
@@ -85,6 +87,7 @@ const OLD_C: &[&str] = &[
     "-Wno-implicit-int",
     "-Wno-deprecated-non-prototype",
     "-Wno-return-type",
+    "-Wno-empty-body",
     // printf prints vectors.
     "-Wno-format-invalid-specifier",
     "-Wno-error=implicit-function-declaration",
@@ -177,6 +180,10 @@ impl<'a> FrontEnd<'a> {
             front.arg("-fcolor-diagnostics");
         }
         front.args(flags).args(FIXED).arg(source);
+        // Clang takes the conversions of vectors for mistakes, and what follows them.
+        if fs::read(source).is_ok_and(|text| prints_vectors(&text)) {
+            front.arg("-Wno-format");
+        }
         let read = front.stdin(Stdio::null()).output();
         read.map_err(|error| cannot_run(self.clang, &error))
     }
@@ -223,11 +230,15 @@ impl<'a> FrontEnd<'a> {
         // What cannot be printed is lost.
         let _ = io::stderr().write_all(said.as_bytes());
         if !read.status.success() {
+            for remedy in remedies(&said) {
+                eprintln!("note: {remedy}");
+            }
             return Err(Failed::Said);
         }
         let name = source.display();
         let ir = String::from_utf8(read.stdout)
             .map_err(|_| because(&format!("{name}: the source is no UTF-8")))?;
+        let ir = as_in_source(&ir);
         let big = cellworks_big_endian::rewrite(&ir)
             .map_err(|error| because(&format!("{name}: {error}")))?;
 
@@ -275,7 +286,68 @@ impl<'a> FrontEnd<'a> {
     }
 }
 
+/// Returns whether a source has conversions of printf for vectors, such as `%vd` and `%,hvx`.
+fn prints_vectors(source: &[u8]) -> bool {
+    source.split(|byte| *byte == b'%').skip(1).any(|after| {
+        let sizes = |byte: &&u8| b"-+ #,;:_.*0123456789hl".contains(byte);
+        let end = after.iter().take_while(sizes).count();
+        matches!(after[end..], [b'v', letter, ..] if b"cdiouxXaAeEfFgG".contains(&letter))
+    })
+}
+
+/// Gives what clang has read the names that it has on a Cell: the end of the variables is `_end`,
+/// and `__func__` in `main` is `main`. A shorter text of the same length keeps the type.
+fn as_in_source(ir: &str) -> String {
+    const MAIN: &str = "c\"__cell_main\\00\"";
+    let ir = ir.replace(MAIN, &format!("c\"main{}\"", "\\00".repeat(8)));
+    if !ir.contains("\n@_end = external ") {
+        return ir;
+    }
+    let mut parts = ir.split("@_end");
+    let mut all = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_longer =
+            part.starts_with(|next: char| next.is_ascii_alphanumeric() || "._$-".contains(next));
+        all += if is_longer { "@_end" } else { "@__heap_base" };
+        all += part;
+    }
+    all
+}
+
 /// Says that a program does not start.
 pub(crate) fn cannot_run(program: &Path, error: &std::io::Error) -> Failed {
     because(&format!("{}: {error}", program.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversions_of_vectors_are_found() {
+        for text in [
+            "%vd",
+            "%,vd",
+            "%08vx",
+            "%hvd",
+            "a %d %.2vf b",
+            "100% %%%lvu",
+        ] {
+            assert!(prints_vectors(text.as_bytes()), "{text}");
+        }
+        for text in ["%d", "% of values", "v", "%", "%v", "a %hd vd", "50%valid"] {
+            assert!(!prints_vectors(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_declared_end_is_that_of_the_variables() {
+        let declared = "\n@_end = external global i8\n  store ptr @_end, ptr @_ender\n";
+        assert_eq!(
+            as_in_source(declared),
+            "\n@__heap_base = external global i8\n  store ptr @__heap_base, ptr @_ender\n"
+        );
+        let own = "\n@_end = global i8 0\n  store ptr @_end\n";
+        assert_eq!(as_in_source(own), own);
+    }
 }

@@ -14,6 +14,7 @@ mod compile;
 mod library;
 mod link;
 mod programs;
+mod remedies;
 mod shuffles;
 
 use std::fs::OpenOptions;

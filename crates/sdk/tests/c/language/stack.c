@@ -7,6 +7,10 @@
 
 static char used[32 * 1024];
 
+/* The linker's end of the variables, where the heap begins. */
+extern char _end[];
+static char *const end = _end;
+
 static __attribute__((noinline)) int deep(int left) {
   volatile int here[64];
   here[left & 63] = left;
@@ -23,5 +27,6 @@ int main(void) {
   printf("%d %d\n", (int)((uintptr_t)large & 127), (int)((uintptr_t)quad & 15));
   printf("%d %d %d %g\n", large[69999], memory ? memory[69999] : -1, used[4000], quad[2]);
   printf("%d\n", deep(40));
+  printf("%d %d\n", _end >= used + sizeof used && _end - used < 64 * 1024, end == _end && memory > end);
   return 0;
 }
