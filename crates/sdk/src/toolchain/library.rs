@@ -120,7 +120,6 @@ const FILES_OF_MUSL: &[(&str, &[&str])] = &[
             "getopt",
             "getopt_long",
             "getsubopt",
-            "uname",
         ],
     ),
     ("errno", &["strerror"]),
@@ -498,6 +497,9 @@ fn adapt(root: &Path) -> Result<(), Failed> {
     for file in c_files(&musl.join("src/math"))? {
         edit(&file, "#pragma STDC FENV_ACCESS ON", "")?;
     }
+    // The pages of Linux on a Cell have 4 KB, as `lib/common/posix.c` says.
+    let page = root.join("libc-bottom-half/headers/public/__macro_PAGESIZE.h");
+    edit(&page, "(0x10000)", "(0x1000)")?;
     // Programs of the Cell call memalign, which `lib/libc/memory.c` has.
     let legacy = "#ifdef __wasilibc_unmodified_upstream /* WASI libc doesn't build the legacy";
     edit(&musl.join("include/malloc.h"), legacy, "#if 1 /*")?;

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/times.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,6 +91,18 @@ int getpagesize(void) { return 4096; }
 int gethostname(char *name, size_t bytes)
 {
     snprintf(name, bytes, "cell");
+    return 0;
+}
+
+/* What a Cell with Linux says. The number of the system is not that of a Linux. */
+int uname(struct utsname *names)
+{
+    memset(names, 0, sizeof *names);
+    strcpy(names->sysname, "Linux");
+    gethostname(names->nodename, sizeof names->nodename);
+    strcpy(names->release, "0.0.0");
+    strcpy(names->version, "Cellworks");
+    strcpy(names->machine, "ppc64");
     return 0;
 }
 

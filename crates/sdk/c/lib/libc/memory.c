@@ -10,4 +10,4 @@ void *memalign(size_t alignment, size_t size) {
   return memory;
 }
 
-void *valloc(size_t size) { return memalign(65536, size); }
+void *valloc(size_t size) { return memalign(4096, size); }

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ int main(void)
     struct timeval now;
     struct rusage usage;
     struct tms used;
+    struct utsname names;
     char name[8], temporary[L_tmpnam];
     int *memory;
 
@@ -69,6 +71,9 @@ int main(void)
 
     gethostname(name, sizeof name);
     printf("%s %d %d %d\n", name, getpid(), getpagesize(), getuid() == geteuid());
+    printf("pages %d", sysconf(_SC_PAGESIZE) == getpagesize());
+    printf(" %d %d\n", uname(&names), (unsigned)valloc(1) % getpagesize());
+    printf("%s %s %s\n", names.sysname, names.nodename, names.machine);
     printf("system %d %d %d\n", system(NULL), system("true"), errno == ENOSYS);
     printf("exited %d %d\n", WIFEXITED(0x300), WEXITSTATUS(0x300));
     print_from_a_buffer();
