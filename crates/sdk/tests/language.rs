@@ -94,6 +94,11 @@ fn elements_of_arrays_have_the_distance_that_gcc_gives_them() {
 }
 
 #[test]
+fn a_program_sends_itself_signals() {
+    prints_the_same_on_both_sides("signals.c", &[]);
+}
+
+#[test]
 fn bytes_lie_where_they_lie_on_a_cell() {
     for level in ["-O2", "-O0"] {
         prints_the_same_on_both_sides("bytes.c", &[level]);

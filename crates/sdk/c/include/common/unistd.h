@@ -15,6 +15,9 @@ gid_t getgid(void);
 gid_t getegid(void);
 int getpagesize(void);
 int gethostname(char *, size_t);
+/* SIGALRM comes while the program waits in pause, sigsuspend or sigwait. */
+unsigned int alarm(unsigned int);
+int pause(void);
 
 #ifdef __cplusplus
 }

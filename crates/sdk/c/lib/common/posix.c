@@ -1,10 +1,9 @@
 /*
  * What Linux has and WASI has not, as far as it makes sense for one program that has the machine
- * for itself: the time that it has taken, who it is, memory of its own by mmap, and signals that it
- * sends to itself.
+ * for itself: the time that it has taken, who it is, and memory of its own by mmap. Signals are in
+ * signal.c.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,51 +197,4 @@ int mprotect(void *memory, size_t bytes, int protection)
     (void)bytes;
     (void)protection;
     return 0;
-}
-
-/* Only the program itself sends signals. */
-static void (*handlers[_NSIG])(int);
-
-/* SIG_ERR and SIG_IGN are the addresses of these. */
-void __SIG_ERR(int number) { (void)number; }
-void __SIG_IGN(int number) { (void)number; }
-
-void (*signal(int number, void (*handler)(int)))(int)
-{
-    void (*old)(int);
-
-    if (number <= 0 || number >= _NSIG) {
-        errno = EINVAL;
-        return SIG_ERR;
-    }
-    old = handlers[number];
-    handlers[number] = handler;
-    return old;
-}
-
-int raise(int number)
-{
-    void (*handler)(int);
-
-    if (number <= 0 || number >= _NSIG) {
-        errno = EINVAL;
-        return -1;
-    }
-    handler = handlers[number];
-    if (handler == SIG_IGN)
-        return 0;
-    if (handler == SIG_DFL) {
-        fprintf(stderr, "the program has sent itself signal %d\n", number);
-        abort();
-    }
-    handler(number);
-    return 0;
-}
-
-int kill(pid_t process, int number)
-{
-    if (process == 0 || process == getpid())
-        return number ? raise(number) : 0;
-    errno = ESRCH;
-    return -1;
 }
