@@ -188,6 +188,35 @@ fn a_thread_begins_with_a_function_of_any_type() {
 }
 
 #[test]
+fn threads_have_one_processor_and_the_usual_policy() {
+    let expected = "two 2 1\nset 0\ngot 0 1 1\nequal 1, of 1\nnone 1\nattributes 7 1\nrefused -1 1\nusual 1 0\n\
+                    priorities 1 to 99\n";
+    runs_on_the_ppu("affinity", expected);
+}
+
+#[test]
+fn messages_about_errors_have_the_name_of_the_program() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh("spu-gcc -Wall -o spu messages.c; ppu-gcc -Wall -o messages messages.c");
+    for machine in MACHINES {
+        let output = bench.exec(&["--machine", machine, "./messages"]);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            "messages: file: No such file or directory\nmessages: No such file or directory\nmessages: 5\n\
+             ./messages: plain 6\n./messages: number: Invalid argument\n./messages:a.c:12: line\n\
+             own: log 7\nmessages: last\n",
+            "{machine}"
+        );
+        assert_eq!(
+            (output.stdout.as_slice(), output.status.code()),
+            (&b"the end\n"[..], Some(0))
+        );
+    }
+}
+
+#[test]
 fn threads_that_have_ended_take_no_room() {
     runs_on_the_ppu("lots", "ended 1000, join again 1\nended 1100\n");
 }

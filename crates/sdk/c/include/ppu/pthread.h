@@ -76,6 +76,18 @@ int pthread_attr_setscope(pthread_attr_t *, int);
 int pthread_attr_setinheritsched(pthread_attr_t *, int);
 int pthread_attr_setschedpolicy(pthread_attr_t *, int);
 int pthread_attr_setschedparam(pthread_attr_t *, const struct sched_param *);
+int pthread_attr_getscope(const pthread_attr_t *, int *);
+int pthread_attr_getinheritsched(const pthread_attr_t *, int *);
+int pthread_attr_getschedpolicy(const pthread_attr_t *, int *);
+int pthread_attr_getschedparam(const pthread_attr_t *, struct sched_param *);
+int pthread_attr_setaffinity_np(pthread_attr_t *, size_t, const cpu_set_t *);
+int pthread_attr_getaffinity_np(const pthread_attr_t *, size_t, cpu_set_t *);
+int pthread_setschedparam(pthread_t, int, const struct sched_param *);
+int pthread_getschedparam(pthread_t, int *, struct sched_param *);
+int pthread_setaffinity_np(pthread_t, size_t, const cpu_set_t *);
+int pthread_getaffinity_np(pthread_t, size_t, cpu_set_t *);
+int pthread_setconcurrency(int);
+int pthread_getconcurrency(void);
 
 int pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *);
 int pthread_mutex_destroy(pthread_mutex_t *);

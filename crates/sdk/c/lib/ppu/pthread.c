@@ -172,6 +172,8 @@ void *__cell_thread_local(const void *first, unsigned bytes, unsigned alignment)
 struct attributes {
     size_t stack_bytes;
     int detached;
+    /* What a program has set, and may ask for again. */
+    int scope, inherit, policy, priority;
 };
 
 /* The machine calls this in a new thread. */
@@ -304,7 +306,7 @@ int pthread_setcanceltype(int type, int *old) {
 void pthread_testcancel(void) {}
 
 int pthread_attr_init(pthread_attr_t *attributes) {
-    *(struct attributes *)attributes = (struct attributes){STACK_BYTES, 0};
+    *(struct attributes *)attributes = (struct attributes){.stack_bytes = STACK_BYTES};
     return 0;
 }
 
@@ -335,28 +337,28 @@ int pthread_attr_getstacksize(const pthread_attr_t *attributes, size_t *bytes) {
     return 0;
 }
 
-/* How threads are scheduled is not for a program to choose here. */
-int pthread_attr_setscope(pthread_attr_t *attributes, int scope) {
-    (void)attributes;
-    (void)scope;
-    return 0;
-}
+/* How threads are scheduled is not for a program to choose here. What it sets changes nothing. */
+#define CHOICE(name, field)                                                                         \
+    int pthread_attr_set##name(pthread_attr_t *attributes, int value) {                             \
+        ((struct attributes *)attributes)->field = value;                                           \
+        return 0;                                                                                   \
+    }                                                                                               \
+    int pthread_attr_get##name(const pthread_attr_t *attributes, int *value) {                      \
+        *value = ((const struct attributes *)attributes)->field;                                    \
+        return 0;                                                                                   \
+    }
 
-int pthread_attr_setinheritsched(pthread_attr_t *attributes, int inherit) {
-    (void)attributes;
-    (void)inherit;
-    return 0;
-}
-
-int pthread_attr_setschedpolicy(pthread_attr_t *attributes, int policy) {
-    (void)attributes;
-    (void)policy;
-    return 0;
-}
+CHOICE(scope, scope)
+CHOICE(inheritsched, inherit)
+CHOICE(schedpolicy, policy)
 
 int pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *parameters) {
-    (void)attributes;
-    (void)parameters;
+    ((struct attributes *)attributes)->priority = parameters->sched_priority;
+    return 0;
+}
+
+int pthread_attr_getschedparam(const pthread_attr_t *attributes, struct sched_param *parameters) {
+    parameters->sched_priority = ((const struct attributes *)attributes)->priority;
     return 0;
 }
 
