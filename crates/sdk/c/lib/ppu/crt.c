@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 extern void __wasm_call_ctors(void);
 /* Lets others run, if it is time: long computations call this (`run/turns.rs`). */
@@ -22,6 +23,9 @@ void *sbrk(intptr_t bytes) {
     errno = ENOMEM;
     return (void *)-1;
 }
+
+/* What messages about errors begin with. */
+char *program_invocation_name = "program", *program_invocation_short_name = "program";
 
 /* The arguments of main, as many of them as it takes. */
 static struct {
@@ -48,6 +52,11 @@ void *__cell_init(void) {
     args_sizes_get(&count, &bytes);
     arguments.argc = count;
     arguments.argv = list(count, bytes, get_arguments);
+    if (count && arguments.argv) {
+        char *slash = strrchr(arguments.argv[0], '/');
+        program_invocation_name = arguments.argv[0];
+        program_invocation_short_name = slash ? slash + 1 : arguments.argv[0];
+    }
     environ_sizes_get(&count, &bytes);
     arguments.envp = list(count, bytes, get_environment);
     return &arguments;

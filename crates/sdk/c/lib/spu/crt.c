@@ -16,6 +16,9 @@ extern void __wasm_call_ctors(void);
 /* Lets others run, if it is time: long computations call this (`run/turns.rs`). */
 extern void __cell_check_slice(void) __asm__("spu.check_slice");
 
+/* What messages about errors begin with: an SPU program does not know its own name. */
+char *program_invocation_name = "SPU program", *program_invocation_short_name = "SPU program";
+
 struct at_end {
     void (*function)(void *);
     void *argument;

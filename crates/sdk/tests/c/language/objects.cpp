@@ -1,5 +1,6 @@
 // Classes: constructors before main, virtual functions, pointers to members, templates, new and
 // delete.
+#include <new>
 #include <stdio.h>
 
 static int made = 0;
@@ -66,4 +67,7 @@ int main() {
   numbers[9] = 4;
   printf("%d\n", numbers[8] + numbers[9]);
   delete[] numbers;
+  char *volatile huge = new (std::nothrow) char[0x7fffff00], *volatile few = new (std::nothrow) char[3];
+  printf("%d %d\n", huge == 0, few != 0);
+  delete[] few;
 }

@@ -1,0 +1,1 @@
+/* The numbers of system calls on Linux: there are none here. */
