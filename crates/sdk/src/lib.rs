@@ -3,5 +3,6 @@
 pub mod driver;
 pub mod exec;
 mod format;
+mod lines;
 mod run;
 mod toolchain;

@@ -541,6 +541,105 @@ fn errors_of_sources_are_those_of_the_compiler() {
 }
 
 #[test]
+fn what_is_not_defined_is_named_with_its_line_and_a_remedy() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write("main.c", ppu("kernel_spu"));
+    let spu = "#include <spu_intrinsics.h>\nint square(int);\nint main(void)\n{\n    return square(3);\n}\n";
+    shell.write("kernel_spu.c", spu);
+    shell.write("square.c", "int square(int x) { return x * x; }\n");
+    assert_eq!(
+        shell.fails("cc -o prog main.c kernel_spu.c square.c"),
+        "error: kernel_spu.c:5:12 in main uses `square`, which no source, object or library of the SPU program \
+         defines\n\
+         note: square.c is a source of the PPU alone, because no header and no name says else; if the SPU program \
+         needs one, name all of its sources, also those of both sides: --spu kernel_spu=kernel_spu.c,square.c\n"
+    );
+    shell.prints("cc -o prog main.c square.c --spu kernel_spu=kernel_spu.c,square.c");
+    shell.has_program("prog", 1);
+
+    // The line in an archive, and a name that only a variable uses.
+    shell.prints("mkdir a && spu-gcc -c kernel_spu.c -o a/k.o && spu-ar rcs a/libk.a a/k.o");
+    let message = shell.fails("spu-gcc a/libk.a -o prog");
+    assert!(
+        message.contains("kernel_spu.c:5:12 in main uses `square`"),
+        "{message}"
+    );
+    shell.write(
+        "table.c",
+        "int square(int);\nint (*table[])(int) = {square};\nint main(int n) { return table[n](2); }\n",
+    );
+    let message = shell.fails("spu-gcc table.c -o prog");
+    assert!(message.contains("table.o uses `square`"), "{message}");
+}
+
+#[test]
+fn messages_say_what_helps() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    for (tool, source, note) in [
+        (
+            "ppu-gcc",
+            "#include <libmpm.h>\n",
+            "note: libmpm.h is of the library of numbers of any length (libmpm)",
+        ),
+        (
+            "spu-gcc",
+            "#include <ea.h>\n",
+            "move the data with mfc_get and mfc_put",
+        ),
+        (
+            "ppu-g++",
+            "#include <vector>\n",
+            "note: vector is of the library of C++, which is not here",
+        ),
+        ("ppu-gcc", "#include \"own.h\"\n", "name its folder with -I"),
+        (
+            "ppu-gcc",
+            "void f(void *g(size_t), int n);\n",
+            "such as <stddef.h> for size_t",
+        ),
+    ] {
+        shell.write("bad.c", source);
+        let message = shell.fails(&format!("{tool} -c bad.c"));
+        assert!(
+            message.contains("error: ") && message.contains(note),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn what_gcc_did_not_warn_of_is_compiled_without_a_word() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    let source = "#include <stdio.h>\n\
+                  int main(int n, char **names)\n\
+                  {\n\
+                      vector float x = {1, 2, 3, 4};\n\
+                      vector int y = {n};\n\
+                      printf(\"%vf %d %,vd %s\\n\", x, n, y, names[0]);\n\
+                      if (n);\n\
+                      return 0;\n\
+                  }\n";
+    shell.write("quiet.c", source);
+    shell.prints("ppu-gcc -Wall -c quiet.c && spu-gcc -Wall -c quiet.c");
+    // Other conversions are checked in sources without these.
+    shell.write(
+        "wrong.c",
+        "#include <stdio.h>\nvoid f(long long x) { printf(\"%d\\n\", x); }\n",
+    );
+    let output = shell.run("spu-gcc -c wrong.c");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("[-Wformat]"),
+        "{output:?}"
+    );
+}
+
+#[test]
 fn the_preprocessor_knows_the_side() {
     let Some(shell) = Shell::that_compiles() else {
         return;

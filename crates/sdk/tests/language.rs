@@ -178,7 +178,7 @@ fn what_webassembly_does_not_have_is_refused_with_a_sentence() {
         ),
         (
             "int work(int); int main(void) { return work(1); }\n",
-            "refused.o uses `work`, which no source, object or library of the PPU program defines",
+            "@/refused.c:1:40 in main uses `work`, which no source, object or library of the PPU program defines",
         ),
         (
             "int other(void) { return 0; }\n",

@@ -76,7 +76,7 @@ pub(crate) fn run(
 pub(crate) fn code(name: &str, end: Result<(), Failed>) -> u8 {
     match end {
         Ok(()) => 0,
-        Err(Failed::Said) => 1,
+        Err(Failed::Said | Failed::Undefined) => 1,
         Err(Failed::Because(message)) => {
             eprintln!("{name}: error: {message}");
             1

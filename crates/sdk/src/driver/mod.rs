@@ -58,7 +58,7 @@ pub fn cc(arguments: &[OsString]) -> u8 {
 pub(crate) fn alone(program: &Path) -> Result<Vec<u8>, String> {
     alone::with_loader(&Toolchain, program).map_err(|failed| match failed {
         Failed::Because(why) => why,
-        Failed::Said => "it could not be made a program of the PPU".to_owned(),
+        Failed::Said | Failed::Undefined => "it could not be made a program of the PPU".to_owned(),
     })
 }
 

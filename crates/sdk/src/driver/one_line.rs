@@ -7,7 +7,7 @@ use super::compiler::{FIRST_LINE, code, compile_and_link, print};
 use super::embed::{embed, symbol_of};
 use super::flags::{Asked, Input, Job, Mode, parse};
 use super::folders;
-use super::sources::{Place, Program, divide};
+use super::sources::{Place, Program, divide, has_main};
 use super::tools::{Failed, Side, Tools, because};
 
 pub(crate) const HELP: &str = "\
@@ -164,7 +164,11 @@ fn build_program(tools: &dyn Tools, job: Job, given: Vec<Program>) -> Result<(),
             verbose: job.verbose,
             ..Job::default()
         };
-        compile_and_link(tools, Side::Spu, &of_spu)?;
+        let end = compile_and_link(tools, Side::Spu, &of_spu);
+        if let (Err(Failed::Undefined), Some(note)) = (&end, of_both(program, &divided.ppu)) {
+            eprintln!("note: {note}");
+        }
+        end?;
         if let Place::Symbol(symbol) = &program.place {
             let object = kept.path().join(format!("{number}-{symbol}.o"));
             embed(symbol, &file, &object)?;
@@ -183,6 +187,34 @@ fn build_program(tools: &dyn Tools, job: Job, given: Vec<Program>) -> Result<(),
         ..job
     };
     compile_and_link(tools, Side::Ppu, &job)
+}
+
+/// Returns how to say that a source of the PPU is of this SPU program, too.
+fn of_both(program: &Program, ppu: &[String]) -> Option<String> {
+    let Place::Symbol(name) = &program.place else {
+        return None;
+    };
+    let others = ppu
+        .iter()
+        .filter(|path| !fs::read_to_string(path).is_ok_and(|text| has_main(&text)));
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    let all: Vec<&str> = program
+        .sources
+        .iter()
+        .map(String::as_str)
+        .chain(others.iter().copied())
+        .collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "{} of the PPU alone, because no header and no name says else; if the SPU program needs one, name all of \
+             its sources, also those of both sides: --spu {name}={}",
+            match others[..] {
+                [other] => format!("{other} is a source"),
+                _ => format!("{} are sources", others.join(", ")),
+            },
+            all.join(",")
+        )
+    })
 }
 
 /// Returns the path of an SPU program beside the output, and makes its folder. The name is from a

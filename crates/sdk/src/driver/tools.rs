@@ -26,6 +26,8 @@ impl Side {
 pub(crate) enum Failed {
     /// The tool has printed why.
     Said,
+    /// The linker has printed which functions and variables are not defined.
+    Undefined,
     /// The reason.
     Because(String),
 }

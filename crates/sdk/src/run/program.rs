@@ -3,23 +3,20 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use gimli::{EndianArcSlice, LittleEndian};
 use wasm_encoder::{RawSection, Section};
 use wasmparser::{DataKind, Encoding, Operator, Parser, Payload};
 use wasmtime::{Engine, Module, WasmBacktrace};
 
 use crate::format::{self, SECTION, STACK_END, STACK_SECTION};
+use crate::lines::Sections;
 
 use super::costs;
 use super::engine::Pace;
 use super::memory::PAGE_BYTES;
 use super::stack::{Checks, Moved, StackRoom};
 use super::turns::{Turns, TurnsError};
-
-/// What the file names of our own headers and library begin with: such lines are not the user's.
-const OUR_FILES: &str = "/cellworks/";
 
 /// The first bytes of a module of WebAssembly.
 const MAGIC: &[u8] = b"\0asm";
@@ -90,13 +87,13 @@ pub(crate) struct Program {
 
 /// The lines of C, read when the first one is asked for.
 struct Lines {
-    sections: HashMap<String, Vec<u8>>,
+    sections: Option<Sections>,
+    known: Option<crate::lines::Lines>,
     /// Where the code begins in the module that was compiled. Addresses of lines count from there.
     code_at: usize,
     /// Where the code was before checks of the stack, and then what the pace needs, were inserted:
     /// in the module of the linker, of which the lines are.
     moved: [Moved; 2],
-    context: Option<addr2line::Context<EndianArcSlice<LittleEndian>>>,
     interned: HashMap<Vec<usize>, &'static str>,
 }
 
@@ -234,10 +231,10 @@ impl Program {
             memory,
             stack,
             lines: Mutex::new(Lines {
-                sections,
+                sections: Some(sections),
+                known: None,
                 code_at,
                 moved,
-                context: None,
                 interned: HashMap::new(),
             }),
         })
@@ -287,50 +284,12 @@ impl Program {
 impl Lines {
     /// Returns the user's line at an offset of the compiled module, if it is one.
     fn line(&mut self, offset: usize) -> Option<String> {
-        if self.context.is_none() {
-            let section = |id: gimli::SectionId| {
-                let bytes = self.sections.remove(id.name()).unwrap_or_default();
-                Ok::<_, gimli::Error>(EndianArcSlice::new(Arc::from(bytes), LittleEndian))
-            };
-            let dwarf = gimli::Dwarf::load(section).ok()?;
-            self.context = addr2line::Context::from_dwarf(dwarf).ok();
+        if let Some(sections) = self.sections.take() {
+            self.known = crate::lines::Lines::new(sections);
         }
         let [by_checks, by_pace] = &self.moved;
         let offset = by_checks.old(by_pace.old(offset.checked_sub(self.code_at)?));
-        let address = u64::try_from(offset).ok()?;
-        let mut frames = self
-            .context
-            .as_ref()?
-            .find_frames(address)
-            .skip_all_loads()
-            .ok()?;
-        while let Ok(Some(frame)) = frames.next() {
-            let Some(location) = frame.location else {
-                continue;
-            };
-            let (Some(file), Some(line)) = (location.file, location.line) else {
-                continue;
-            };
-            if file.starts_with(OUR_FILES) || line == 0 {
-                continue;
-            }
-            // The start of a function has no column.
-            let column = location.column.filter(|column| *column > 0);
-            let column = column.map(|column| format!(":{column}"));
-            let column = column.unwrap_or_default();
-            let function = frame
-                .function
-                .and_then(|name| Some(name.demangle().ok()?.into_owned()));
-            let function = function
-                .map(|name| match name.as_str() {
-                    // The macro of our headers for `main`.
-                    "__cell_main" => " in main".to_owned(),
-                    name => format!(" in {name}"),
-                })
-                .unwrap_or_default();
-            return Some(format!("{file}:{line}{column}{function}"));
-        }
-        None
+        self.known.as_ref()?.at(u64::try_from(offset).ok()?)
     }
 }
 

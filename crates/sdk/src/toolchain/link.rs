@@ -6,12 +6,13 @@ use std::process::Command;
 
 use wasmparser::{ExternalKind, Operator, Parser, Payload};
 
-use crate::driver::adapters;
 use crate::driver::tools::{Failed, Side, Stack, because};
+use crate::driver::{adapters, ar};
 use crate::format;
 
 use super::compile::cannot_run;
 use super::shuffles::to_swizzles;
+use super::uses::first_use;
 
 /// The memory of a PPU program: what it does not touch costs nothing.
 const PPU_MEMORY: u32 = 256 << 20;
@@ -113,16 +114,20 @@ fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<V
     }
     match ended.status.success() {
         true => fs::read(output).map_err(failed),
+        false if said.contains(UNDEFINED) => Err(Failed::Undefined),
         false => Err(Failed::Said),
     }
 }
+
+/// What the linker says before the name of what is not defined.
+const UNDEFINED: &str = "undefined symbol: ";
 
 /// Returns what the linker said in the words of a C programmer.
 fn sentences(side: Side, said: &str) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for line in said.lines() {
         let text = line.split_once(": ").map_or(line, |(_, text)| text);
-        let sentence = match text.split_once("undefined symbol: ") {
+        let sentence = match text.split_once(UNDEFINED) {
             Some((place, symbol)) => undefined(side, place, symbol),
             None if text.contains("--export not found: __cell_main") => {
                 undefined(side, "", "__cell_main")
@@ -144,14 +149,29 @@ fn undefined(side: Side, place: &str, symbol: &str) -> String {
         .trim_start_matches("error: ")
         .trim_end_matches([':', ' ']);
     let file = place.rsplit('/').next().unwrap_or(place);
+    let line = object(place).and_then(|object| first_use(&object, symbol));
+    let user = line.as_deref().unwrap_or(file);
     let side = side.name();
     match symbol {
         // The function is exported, so the linker asks for it itself.
         "__cell_main" => format!("error: the {side} program has no function `main`"),
         _ => format!(
-            "error: {file} uses `{symbol}`, which no source, object or library of the {side} program defines"
+            "error: {user} uses `{symbol}`, which no source, object or library of the {side} program defines"
         ),
     }
+}
+
+/// Reads an object of which the linker spoke, as `a.o`, or as `lib.a(a.o)` in an archive.
+fn object(place: &str) -> Option<Vec<u8>> {
+    let Some((archive, member)) = place
+        .strip_suffix(')')
+        .and_then(|place| place.rsplit_once('('))
+    else {
+        return fs::read(place).ok();
+    };
+    let members = ar::members(Path::new(archive)).ok()?;
+    let mut members = members.into_iter();
+    members.find(|one| one.name == member).map(|one| one.bytes)
 }
 
 /// Says that the variables do not fit. `text` is like `error: initial memory too small, 300000

@@ -16,6 +16,7 @@ mod link;
 mod programs;
 mod remedies;
 mod shuffles;
+mod uses;
 
 use std::fs::OpenOptions;
 use std::io::Write;
