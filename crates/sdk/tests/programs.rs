@@ -620,6 +620,67 @@ fn the_help_of_exec_has_what_exec_takes() {
 }
 
 #[test]
+fn a_program_that_ends_itself_says_how() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    let closed =
+        "is a null pointer or is closed; fopen returns a null pointer if it cannot open a file";
+    let file = |name: &str| format!("the FILE that it gave to {name} {closed}");
+    bench.sh("ppu-gcc -o run run.c -lspe2");
+    let ppu: &[&str] = &["--dir", ".", "./ways"];
+    let spu: &[&str] = &["--dir", ".", "./run", "spu"];
+    let both = [ppu, spu];
+    // The end of a PPU program by abort has messages of its own.
+    for (way, part, sides) in [
+        (1, file("fgets"), &both[..]),
+        (2, file("fputs"), &both),
+        (3, file("fprintf"), &both),
+        (4, file("fclose"), &both),
+        (5, file("fread"), &both),
+        (6, file("fscanf"), &both),
+        (
+            7,
+            "it ended itself: an assertion failed".to_owned(),
+            &both[1..],
+        ),
+        (
+            8,
+            "it ended itself: by a signal that no function handles".to_owned(),
+            &both[1..],
+        ),
+        (9, "it ended itself: by abort()".to_owned(), &both[1..]),
+        (10, "it ended itself: by __builtin_trap()".to_owned(), &both),
+        (
+            11,
+            "it called a function through a pointer that points to none".to_owned(),
+            &both,
+        ),
+    ] {
+        bench.sh(&format!(
+            "ppu-gcc -O2 -w -DWAY={way} -o ways ways.c; spu-gcc -O2 -w -DWAY={way} -o spu ways.c"
+        ));
+        for arguments in sides {
+            for said in bench.fails(arguments) {
+                assert!(said.contains(&part), "{way}: {said}");
+                assert!(said.contains("ways.c:"), "{way}: {said}");
+            }
+        }
+    }
+    bench.sh("ppu-gcc -w -DWAY=7 -o ways ways.c; spu-gcc -w -DWAY=7 -o spu ways.c");
+    for arguments in both {
+        let output = bench.exec(arguments);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "main\n");
+        let said = String::from_utf8(output.stderr).unwrap();
+        let assertion = "Assertion failed: file != NULL && \"a file\" (ways.c: main: 27)";
+        assert!(
+            said.contains(assertion) && !said.contains("__cell_main"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_stack_that_is_full_is_named() {
     let Some(bench) = Bench::of("tests/c/errors") else {
         return;

@@ -124,14 +124,14 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
         Some(Trap::StackOverflow) => "it has called functions too deeply: is there a recursion without an end?".to_owned(),
         Some(Trap::IntegerDivisionByZero) => "it divided an integer by zero".to_owned(),
         Some(Trap::IntegerOverflow) => "a division of integers has a result that is too large".to_owned(),
-        Some(Trap::UnreachableCodeReached) => {
-            "it ended itself: by abort() or a failed assertion, by a call of a function with other arguments than \
-             it is defined with, or by the end of a function that should return a value"
-                .to_owned()
-        }
-        Some(Trap::IndirectCallToNull | Trap::TableOutOfBounds) => {
-            "it called a function through a pointer that points to none".to_owned()
-        }
+        Some(Trap::UnreachableCodeReached) => match functions(error)[..] {
+            [NULL_FILE, ref callers @ ..] => wrong_file(stdio_function(callers).unwrap_or("a function of files")),
+            ref functions => ended_itself(functions),
+        },
+        Some(Trap::IndirectCallToNull | Trap::TableOutOfBounds) => match stdio_function(&functions(error)) {
+            Some(name) => wrong_file(name),
+            None => "it called a function through a pointer that points to none".to_owned(),
+        },
         Some(Trap::BadSignature) => {
             "it called a function through a pointer of another type: the function takes other arguments, or returns \
              another value"
@@ -140,6 +140,70 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
         _ => format!("{:#}", error),
     };
     (why, place)
+}
+
+/// Returns the functions that had called each other when a program failed, the innermost first.
+fn functions(error: &wasmtime::Error) -> Vec<&str> {
+    let backtrace = error.downcast_ref::<WasmBacktrace>();
+    let frames = backtrace.map_or(&[][..], WasmBacktrace::frames);
+    frames
+        .iter()
+        .filter_map(|frame| frame.func_name())
+        .collect()
+}
+
+/// The function of our C library that ends a program with a null FILE (`lib/libc/turn.c`).
+const NULL_FILE: &str = "__cw_null_file";
+
+/// Says that the function `name` of the C library got no FILE.
+fn wrong_file(name: &str) -> String {
+    format!(
+        "the FILE that it gave to {name} is a null pointer or is closed; fopen returns a null pointer if it cannot open \
+         a file"
+    )
+}
+
+/// Says how a program ended itself.
+fn ended_itself(functions: &[&str]) -> String {
+    let how = match functions {
+        ["abort", "__assert_fail", ..] => "an assertion failed".to_owned(),
+        ["abort", "deliver", ..] => "by a signal that no function handles".to_owned(),
+        ["abort", ..] => "by abort()".to_owned(),
+        [name, ..] if name.starts_with(OTHER_ARGUMENTS) => format!(
+            "by a call of {} with other arguments than it is defined with",
+            &name[OTHER_ARGUMENTS.len()..]
+        ),
+        _ => "by __builtin_trap(), by an operation of numbers that has no result, or by the end of a function that \
+              should return a value"
+            .to_owned(),
+    };
+    format!("it ended itself: {how}")
+}
+
+/// The linker calls a function so that takes the place of one with other arguments.
+const OTHER_ARGUMENTS: &str = "signature_mismatch:";
+
+/// Functions of the C library that call functions of a FILE.
+const OF_FILES: &[&str] = &[
+    "clearerr", "fclose", "feof", "ferror", "fflush", "fgetc", "fgetpos", "fgets", "fileno",
+    "fprintf", "fputc", "fputs", "fread", "freopen", "fscanf", "fseek", "fseeko", "fsetpos",
+    "ftell", "ftello", "fwrite", "getc", "getdelim", "getline", "putc", "rewind", "setvbuf",
+    "ungetc", "vfprintf", "vfscanf",
+];
+
+/// Returns the function of the C library with which a program used a FILE, if that is the call in
+/// which it failed. Inner functions of the library have other names.
+fn stdio_function<'a>(functions: &[&'a str]) -> Option<&'a str> {
+    let is_inner = |name: &&&str| {
+        name.starts_with("__")
+            || ["out", "pad", "printf_core", "locking_putc", "locking_getc"].contains(name)
+    };
+    let is_of_library = |name: &&&str| OF_FILES.contains(name) || is_inner(name);
+    let library = functions.iter().take_while(is_of_library);
+    library
+        .filter(|name| OF_FILES.contains(name))
+        .last()
+        .copied()
 }
 
 /// Returns the address of a wrong access, which the engine has as a text alone.

@@ -522,10 +522,14 @@ fn adapt(root: &Path) -> Result<(), Failed> {
     // one, which a function may have had among its local variables.
     let flushed = "if (f->wpos != f->wbase) fflush(f);\n\tf->lbf = EOF;";
     edit(&musl.join("src/stdio/setvbuf.c"), "f->lbf = EOF;", flushed)?;
-    // Where the library would lock, a thread of the PPU keeps its turn (`lib/libc/turn.h`).
+    // Where the library would lock, a thread of the PPU keeps its turn (`lib/libc/turn.h`), and a
+    // program with a null FILE ends.
     let stdio = musl.join("src/internal/stdio_impl.h");
-    for (from, to) in [("FLOCK", "hold"), ("FUNLOCK", "release")] {
-        let to = format!("#define {from}(f) ((void)(f), __cw_{to}())");
+    for (from, to) in [
+        ("FLOCK", "((f) ? __cw_hold() : __cw_null_file())"),
+        ("FUNLOCK", "((void)(f), __cw_release())"),
+    ] {
+        let to = format!("#define {from}(f) {to}");
         edit(&stdio, &format!("#define {from}(f) ((void)(f))"), &to)?;
     }
     let lock = musl.join("src/internal/lock.h");
