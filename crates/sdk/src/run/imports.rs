@@ -6,7 +6,8 @@ use wasmtime::{Caller, Linker, Ref, Val, ValType};
 
 use super::guest::Guest;
 use super::link::{Fault, Link, Linked, ask};
-use super::turns::{self, Slice};
+use super::slice::Slice;
+use super::turns;
 use super::wasi::{self, Clock, HasWasi, Wasi};
 
 /// The data of an instance: one for each thread.

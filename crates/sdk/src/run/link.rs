@@ -17,7 +17,7 @@ use std::task::Poll;
 use wasmtime::{Caller, WasmBacktrace};
 
 use super::engine::FUEL_OF_INSTRUCTION;
-use super::turns::Slice;
+use super::slice::Slice;
 
 /// The answer to a question.
 pub(crate) enum Answer {

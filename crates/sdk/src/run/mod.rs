@@ -22,6 +22,7 @@ mod patience;
 mod ppu;
 mod program;
 mod shared;
+mod slice;
 mod spin;
 mod spu;
 mod stack;
@@ -51,8 +52,8 @@ use memory::{MainMemory, SharedMemory};
 use ppu::Ppu;
 use program::{Program, Side};
 use shared::Shared;
+use slice::Slices;
 use surroundings::Surroundings;
-use turns::Slices;
 use wasi::Wasi;
 
 pub(crate) use failure::Failure;

@@ -27,10 +27,10 @@ use super::imports::{Question, State, ThreadExit};
 use super::link::{Answer, Link};
 use super::memory::{NULL_BYTES, SharedMemory, next_instance_has};
 use super::patience::{Patience, note};
+use super::slice::Slice;
 use super::spin::Spin;
 use super::spu::nanoseconds;
 use super::surroundings::Surroundings;
-use super::turns::Slice;
 use super::wasi::Clock;
 
 /// What a wait for a word is for, as `wait_word` numbers it.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::address::Addresses;
 use super::patience::Deeds;
-use super::turns::Slices;
+use super::slice::Slices;
 use super::wasi::Wasi;
 
 /// What the programs of both sides share.

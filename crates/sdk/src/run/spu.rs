@@ -40,8 +40,9 @@ use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
 use super::patience::{Deeds, Patience, note};
 use super::shared::Shared;
+use super::slice::Slice;
 use super::spin::Spin;
-use super::turns::{self, Slice};
+use super::turns;
 use super::wasi::{self, Clock, HasWasi, Wasi};
 
 /// What a program of an SPU asks.

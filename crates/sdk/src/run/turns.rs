@@ -20,8 +20,6 @@
 //! most [`TURNS`] times [`CALLS`] turns of loops.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use wasm_encoder::{BlockType, Encode, Instruction};
 use wasmparser::{
@@ -44,37 +42,6 @@ const UNCHECKED: i32 = 1 << 16;
 
 /// The calls of functions with loops between two checks.
 const CALLS: i32 = 256;
-
-/// The slices of time of a run, which are counted outside of its programs.
-#[derive(Clone, Default)]
-pub(crate) struct Slices(Arc<AtomicU32>);
-
-impl Slices {
-    /// Begins the next slice.
-    pub(super) fn next(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// The slice of a program that computes.
-pub(crate) struct Slice {
-    slices: Slices,
-    at: u32,
-}
-
-impl Slice {
-    pub(super) fn of(slices: &Slices) -> Self {
-        let at = slices.0.load(Ordering::Relaxed);
-        let slices = slices.clone();
-        Self { slices, at }
-    }
-
-    /// Returns whether another slice has begun since the last call.
-    fn is_over(&mut self) -> bool {
-        let now = self.slices.0.load(Ordering::Relaxed);
-        std::mem::replace(&mut self.at, now) != now
-    }
-}
 
 /// Adds the import that checks, to the module of a side.
 pub(super) fn add_to<S>(linker: &mut Linker<S>, side: &str) -> wasmtime::Result<()>
@@ -972,16 +939,5 @@ mod tests {
         assert!(error.contains("does not import"), "{error}");
         assert!(module("call 0").unwrap_err().contains("does not import"));
         assert!(module("nop").is_ok());
-    }
-
-    #[test]
-    fn a_slice_is_over_once() {
-        let slices = Slices::default();
-        let mut slice = Slice::of(&slices);
-        assert!(!slice.is_over());
-        slices.next();
-        slices.next();
-        assert!(slice.is_over());
-        assert!(!slice.is_over());
     }
 }
