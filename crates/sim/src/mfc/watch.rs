@@ -3,7 +3,7 @@
 use cellworks_machine::SpeId;
 use cellworks_machine::mfc::{Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode};
 
-use super::state::{MfcState, Move, Watched};
+use super::state::{LINE, MfcState, Move, Watched};
 use crate::fabric::WORD_BYTES;
 use crate::hazard::Transfer;
 use crate::issuer::Issuer;
@@ -45,7 +45,11 @@ impl World {
             }
             Command::ListTransfer(_) | Command::QueuedLinePut(_) | Command::Atomic(_) => None,
         };
-        let bytes = transfer.map_or(0, |transfer| u64::from(transfer.bytes));
+        let bytes = match command {
+            Command::QueuedLinePut(_) => LINE,
+            // Each element of a list is counted when it begins.
+            _ => transfer.map_or(0, |transfer| u64::from(transfer.bytes)),
+        };
         if let Some(transfer) = transfer {
             let hazard = hazards.begin(now, spe, id, &transfer);
             mfc.record_hazard(issuer, hazard);
@@ -101,6 +105,9 @@ impl World {
             in_flight: 0,
             is_sent: false,
         });
+        let mut observer = self.observers.observer.borrow_mut();
+        observer.element_begins(mfc.spe, work.id, element.left);
+        drop(observer);
         let hazard =
             self.observers
                 .hazards

@@ -379,6 +379,13 @@ impl SpeCount {
         self.in_flight.push((id, bytes));
     }
 
+    /// Adds the bytes of a list element to its command.
+    pub fn element(&mut self, id: u64, bytes: u64) {
+        let command = self.in_flight.iter_mut().find(|(other, _)| *other == id);
+        let (_, sum) = command.expect("a list is not complete before its elements");
+        *sum += bytes;
+    }
+
     #[inline]
     pub fn complete(&mut self, id: u64) {
         let at = self.in_flight.iter().position(|&(other, _)| other == id);

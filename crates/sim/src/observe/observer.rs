@@ -174,6 +174,12 @@ impl Observer {
         }
     }
 
+    /// Records that an element of the list command `id` begins.
+    #[inline]
+    pub fn element_begins(&mut self, spe: SpeId, id: u64, bytes: u32) {
+        self.processors[spe.index() + 1].element(id, bytes.into());
+    }
+
     /// Records that a command is complete. Panics if no incomplete command has this `id`.
     #[inline]
     pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {

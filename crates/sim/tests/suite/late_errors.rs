@@ -327,6 +327,30 @@ fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
     end.unwrap();
 }
 
+#[test]
+fn lists_and_lines_count_the_bytes_that_they_move() {
+    let sim = qs20();
+    let region = sim.allocate(ModuleId::new(0), 1 << 16).unwrap();
+    sim.run(|ppe| {
+        let program = ppe.spawn(SPE, |spe| {
+            // The first element stops the list, which goes on later.
+            write_list(spe, region.at(0), [true, false]);
+            let list = RawCommand::getl(LsAddr(0x2000), region.at(0).eah(), LIST, 16, TAG);
+            spe.mfc().issue(list).unwrap();
+            assert_eq!(spe.mfc().wait_stalled(), TAG.mask());
+            spe.mfc().acknowledge_stall(TAG).unwrap();
+            let line = RawCommand::putqlluc(LsAddr(0x4000), region.at(0), TAG);
+            spe.mfc().issue(line).unwrap();
+            spe.mfc().wait_all(TagMask::ALL);
+        });
+        program.join().unwrap();
+    })
+    .unwrap();
+    let counters = sim.counters().unwrap();
+    let spe = &counters.spes[0];
+    assert_eq!((spe.commands, spe.bytes), (2, 2 * 16 + 128));
+}
+
 /// Uses main memory of the machine in a run, and returns the hash of the run's trace.
 fn observed(sim: &Sim) -> u64 {
     let region = sim.allocate(ModuleId::new(0), 12_288).unwrap();
