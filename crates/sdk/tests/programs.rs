@@ -734,8 +734,10 @@ fn the_report_at_a_limit_names_lines_of_c() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     for part in [
         "SPE 0 waits for a word in its inbound mailbox at ",
-        "/limit-spu.c:7:16 in main",
+        "/limit-spu.c:8:16 in main",
         "SPE 1 computes",
+        "SPE 2 waits for a change of the count of its inbound mailbox (channel 29) at ",
+        "/limit-spu.c:9:",
         "thread 0 waits for thread 1 to end at ",
         "/limit.c:23:5 in main",
     ] {

@@ -83,7 +83,7 @@ impl Patience {
 pub(super) fn note(who: &str, what: &str, place: &str) -> String {
     format!(
         "for {} s nothing has happened but polling: {who} polls {what} at {place}, and no other program or thread does \
-         anything; `--machine ps3 --limit 100ms` ends such a run, and shows what each waits for",
+         anything; `--machine ps3 --limit 100ms` ends such a run",
         LIMIT.as_secs()
     )
 }

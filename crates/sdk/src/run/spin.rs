@@ -28,6 +28,8 @@ const INSTRUCTIONS: u64 = 256;
 pub(super) struct Spin {
     last: Option<Polled>,
     equal: u32,
+    /// Where in its source the program polls, once that was found out.
+    pub(super) place: Option<&'static str>,
 }
 
 #[derive(Clone, Copy)]
@@ -59,11 +61,11 @@ impl Spin {
             turn,
         })?;
         let is_same = last.question == question && last.answer == answer && last.turn == turn;
-        self.equal = if is_same && turn <= INSTRUCTIONS {
-            self.equal + 1
+        if is_same && turn <= INSTRUCTIONS {
+            self.equal += 1;
         } else {
-            0
-        };
+            (self.equal, self.place) = (0, None);
+        }
         let turns = match self.equal {
             MANY.. => TURNS_LATER,
             EQUAL.. => TURNS,
@@ -81,7 +83,7 @@ impl Spin {
 
     /// Forgets the answers: the program has asked something else.
     pub(super) fn other(&mut self) {
-        (self.last, self.equal) = (None, 0);
+        *self = Self::default();
     }
 }
 

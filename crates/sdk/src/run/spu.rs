@@ -667,7 +667,7 @@ impl Run {
                     return Answer::Fault(no_channel(channel, "counted"));
                 };
                 if count == 0 && self.patience.polls() {
-                    let what = format!("the count of its channel {channel}");
+                    let what = format!("the count of {}", named(channel));
                     let said = note("an SPE program", &what, self.place());
                     eprintln!("cellworks: {said}");
                 }
@@ -675,7 +675,10 @@ impl Run {
                 let wait =
                     polls.then(|| self.spin.polled((channel, 0), 0, self.charged, spe.now()));
                 if let Some(wait) = wait.flatten() {
-                    let why = format_args!("a change of the count of channel {channel}");
+                    let place = self.spin.place.unwrap_or_else(|| self.place());
+                    self.spin.place = Some(place);
+                    let _at = spe.at(place);
+                    let why = format_args!("a change of the count of {}", named(channel));
                     let until = spe.now() + wait;
                     spe.wait_until_deadline(&why, until, &mut || {
                         count = self.count(spe, channel).unwrap_or_default();
@@ -975,6 +978,21 @@ fn no_channel(channel: u32, how: &str) -> String {
     format!(
         "channel {channel} cannot be {how}: an SPU has no such channel, or it goes the other way"
     )
+}
+
+/// Returns what a channel whose count is polled is called.
+fn named(channel: u32) -> String {
+    let name = match channel {
+        0 => "its events",
+        3 => "its signal 1",
+        4 => "its signal 2",
+        24 => "its status of tag groups",
+        28 => "its outbound mailbox",
+        29 => "its inbound mailbox",
+        30 => "its outbound interrupt mailbox",
+        _ => return format!("its channel {channel}"),
+    };
+    format!("{name} (channel {channel})")
 }
 
 /// Returns the nanoseconds since the start of the run.

@@ -1,4 +1,4 @@
-/* Programs that do not end: one waits and one computes, or with an argument both wait. */
+/* Programs that do not end: one waits, one computes and one polls, or with an argument all wait. */
 #include <libspe2.h>
 #include <pthread.h>
 
@@ -11,9 +11,9 @@ static void *run(void *spe) {
 }
 
 int main(int argc, char **argv) {
-    pthread_t thread[2];
+    pthread_t thread[3];
     (void)argv;
-    for (unsigned int i = 0; i < 2; i++) {
+    for (unsigned int i = 0; i < 3; i++) {
         unsigned int word = argc > 1 ? 0 : i;
         spe_context_ptr_t spe = spe_context_create(0, NULL);
         spe_program_load(spe, &limit_spu);
