@@ -100,7 +100,7 @@ fn main_has_its_name_in_texts() {
         module(&variable("[12 x i8] c\"__cell_main\\00\"")),
         variable("[5 x i8] c\"main\\00\"")
     );
-    let asm = "define i32 @__cell_main() {\n  %1 = call i32 asm sideeffect \"mftb $0\", \"=r\"() #5\n  \
+    let asm = "define i32 @__cell_main() {\n  %1 = call i32 asm sideeffect \"mfcr $0\", \"=r\"() #5\n  \
                ret i32 %1\n}\n";
     let error = rewrite(asm).expect_err("assembler").to_string();
     assert!(error.contains("function `main`"), "{error}");

@@ -170,8 +170,9 @@ impl Turns {
             function.variables.push((end, kind));
         }
         function.left = end;
-        // Whether each block that is open is a loop, and which one.
-        let mut blocks = Vec::new();
+        // Whether each block that is open is a loop, and the loops among them: looking for these in
+        // all blocks would take a damaged program minutes.
+        let (mut blocks, mut open): (Vec<bool>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut operators = body.get_operators_reader()?;
         let (mut changing, mut counts) = (parameters, Counts::default());
         while !operators.eof() {
@@ -182,7 +183,8 @@ impl Turns {
             }
             match operator {
                 Operator::Loop { .. } => {
-                    blocks.push(Some(function.loops.len()));
+                    blocks.push(true);
+                    open.push(function.loops.len());
                     function.loops.push(Loop {
                         at,
                         begin: operators.original_position(),
@@ -192,12 +194,14 @@ impl Turns {
                 Operator::Block { .. }
                 | Operator::If { .. }
                 | Operator::Try { .. }
-                | Operator::TryTable { .. } => blocks.push(None),
+                | Operator::TryTable { .. } => blocks.push(false),
                 Operator::End | Operator::Delegate { .. } => {
-                    blocks.pop();
+                    if blocks.pop() == Some(true) {
+                        open.pop();
+                    }
                 }
                 Operator::LocalGet { local_index } => {
-                    for at in blocks.iter().rev().flatten().take(NESTED) {
+                    for at in open.iter().rev().take(NESTED) {
                         let one: &mut Loop = &mut function.loops[*at];
                         if !one.set.contains(&local_index) {
                             one.variables.insert(local_index);
@@ -205,7 +209,7 @@ impl Turns {
                     }
                 }
                 Operator::LocalSet { local_index } | Operator::LocalTee { local_index } => {
-                    for at in blocks.iter().rev().flatten().take(NESTED) {
+                    for at in open.iter().rev().take(NESTED) {
                         function.loops[*at].set.insert(local_index);
                     }
                     if !counts.was_constant() {

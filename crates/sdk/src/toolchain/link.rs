@@ -125,9 +125,17 @@ const UNDEFINED: &str = "undefined symbol: ";
 /// Returns what the linker said in the words of a C programmer.
 fn sentences(side: Side, said: &str) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
-    for line in said.lines() {
+    let mut lines = said.lines().peekable();
+    while let Some(line) = lines.next() {
         let text = line.split_once(": ").map_or(line, |(_, text)| text);
         let sentence = match text.split_once(UNDEFINED) {
+            None if let Some((_, symbol)) = text.split_once(DUPLICATE) => {
+                let mut files = Vec::new();
+                while let Some(file) = lines.next_if(|line| line.starts_with(DEFINED_IN)) {
+                    files.push(source_of(&file[DEFINED_IN.len()..]));
+                }
+                duplicate(side, symbol, &files.join(" and in "))
+            }
             Some((place, symbol)) => undefined(side, place, symbol),
             None if text.contains("--export not found: __cell_main") => {
                 undefined(side, "", "__cell_main")
@@ -141,6 +149,36 @@ fn sentences(side: Side, said: &str) -> Vec<String> {
         }
     }
     sentences
+}
+
+/// What the linker says of a symbol that two objects define, and before the name of each object.
+const DUPLICATE: &str = "duplicate symbol: ";
+const DEFINED_IN: &str = ">>> defined in ";
+
+/// Returns the name of a source from that of its object, which is like `/tmp/.tmp1/0-main.o` if it
+/// was made for this program alone.
+fn source_of(object: &str) -> String {
+    let name = object.rsplit('/').next().unwrap_or(object);
+    match name.split_once('-') {
+        Some((number, source)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            source.replace(".o", ".c")
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Says that several objects define a function or variable.
+fn duplicate(side: Side, symbol: &str, files: &str) -> String {
+    let side = side.name();
+    match symbol {
+        "__cell_main" => format!(
+            "error: the {side} program has a function `main` in {files}; name the sources of an SPU program by \
+             `cellworks cc --spu NAME=FILE`, or compile them with spu-gcc"
+        ),
+        _ => format!(
+            "error: the {side} program has `{symbol}` in {files}; remove one of them, or make it static"
+        ),
+    }
 }
 
 /// Says that a function or variable is not defined anywhere. `place` is like `error: a.o: `.
@@ -197,7 +235,7 @@ fn no_stack(variables: u32, bytes: u32, top: u32) -> String {
     let (taken, room) = (variables - SPU_FIRST, top.saturating_sub(SPU_FIRST + bytes));
     format!(
         "the variables of the SPU program take {taken} bytes, and there are {room} beside a stack of {bytes}; make \
-         arrays smaller, or take their memory with malloc"
+         arrays smaller, or keep the data in main memory and get parts of it by DMA"
     )
 }
 
@@ -284,7 +322,17 @@ mod tests {
             (
                 "wasm-ld: error: initial memory too small, 300000 bytes needed",
                 "error: the variables of the SPU program take 298976 bytes, and there are 244736 beside a stack of \
-                 16384; make arrays smaller, or take their memory with malloc",
+                 16384; make arrays smaller, or keep the data in main memory and get parts of it by DMA",
+            ),
+            (
+                "wasm-ld-19: error: duplicate symbol: __cell_main\n>>> defined in /tmp/.tmp6/0-main.o\n>>> defined in \
+                 /tmp/.tmp6/1-plain.o\n",
+                "error: the SPU program has a function `main` in main.c and in plain.c; name the sources of an SPU \
+                 program by `cellworks cc --spu NAME=FILE`, or compile them with spu-gcc",
+            ),
+            (
+                "wasm-ld: error: duplicate symbol: work\n>>> defined in a.o\n>>> defined in lib/libx.a(b.o)",
+                "error: the SPU program has `work` in a.o and in libx.a(b.o); remove one of them, or make it static",
             ),
             (
                 "wasm-ld: warning: something else",
