@@ -232,6 +232,11 @@ fn a_stopped_program_begins_again_if_its_entry_says_so() {
 }
 
 #[test]
+fn main_takes_arguments_as_whole_registers() {
+    runs("qwords", &[], 0);
+}
+
+#[test]
 fn a_program_of_an_spu_runs_alone() {
     let Some(bench) = Bench::of("tests/c") else {
         return;
@@ -561,7 +566,8 @@ fn a_run_that_only_polls_has_a_note() {
     };
     bench.build("leaves");
     for (arguments, file, text) in [
-        (&["1", "poll"][..], "leaves.c", "polled by the PPU"),
+        (&["1", "status"][..], "leaves.c", "polled by the status"),
+        (&["1", "read"], "leaves.c", "polled by reading"),
         (&["3"], "leaves-spu.c", "polled by the SPU"),
     ] {
         let line = line_with(&bench.expected(file), text);

@@ -264,7 +264,7 @@ impl<'p> Ppu<'p> {
             let is_slice = polled.is_pending() && thread.question.is_none();
             match thread.question {
                 None => thread.patience.computes(),
-                Some((Question::MboxStatus { .. }, _)) => {}
+                Some((question, _)) if polled_context(question).is_some() => {}
                 Some(_) => thread.patience.acts(),
             }
             thread.yields += u64::from(is_slice);
@@ -627,12 +627,20 @@ impl<'p> Ppu<'p> {
                     })
                 }
                 Ok(Some(value)) => {
-                    if let Question::MboxStatus { context } = other {
-                        if self.threads[index].patience.polls() {
-                            let place = self.place(index).unwrap_or("a place that is not known");
-                            let what = format!("the mailboxes of context {context}");
-                            self.surroundings.say(&note(&who(index), &what, place));
+                    let is_status = matches!(other, Question::MboxStatus { .. });
+                    match polled_context(other) {
+                        Some(context) if is_status || value == 0 => {
+                            if self.threads[index].patience.polls() {
+                                let place =
+                                    self.place(index).unwrap_or("a place that is not known");
+                                let what = format!("the mailboxes of context {context}");
+                                self.surroundings.say(&note(&who(index), &what, place));
+                            }
                         }
+                        Some(_) => self.threads[index].patience.acts(),
+                        None => {}
+                    }
+                    if let Question::MboxStatus { context } = other {
                         self.poll(index, (context, value as u32), ppe, contexts);
                     }
                     Served::Value(value as u32 as u64)
@@ -709,6 +717,16 @@ const ITSELF: u64 = -16i32 as u32 as u64;
 
 /// The word at the end of a stack that has never been full.
 const UNUSED: u32 = 0x5cf1_22a7;
+
+/// Returns the context whose mailboxes a question looks at, if programs ask it in loops.
+fn polled_context(question: Question) -> Option<u32> {
+    match question {
+        Question::MboxStatus { context }
+        | Question::OutMboxRead { context, .. }
+        | Question::OutIntrMboxRead { context, .. } => Some(context),
+        _ => None,
+    }
+}
 
 /// Names a thread in messages.
 fn who(thread: usize) -> String {

@@ -1030,6 +1030,16 @@ async fn main(
     })
 }
 
+/// Returns a register as a vector of words, whose first one is the lowest lane.
+fn vector(register: u128) -> Val {
+    let words = register.to_be_bytes();
+    let mut lanes = [0; 16];
+    for (to, from) in lanes.chunks_mut(4).zip(words.chunks(4)) {
+        to.copy_from_slice(&[from[3], from[2], from[1], from[0]]);
+    }
+    Val::V128(u128::from_le_bytes(lanes).into())
+}
+
 /// Calls the functions of a program, from its start to its exit. The heap leaves `stack` bytes to
 /// the stack.
 async fn call(
@@ -1052,7 +1062,7 @@ async fn call(
                 let number = numbers.get(index).copied().unwrap_or(0);
                 match kind {
                     ValType::I64 => Val::I64(number as i64),
-                    ValType::V128 => Val::V128((u128::from(number)).into()),
+                    ValType::V128 => vector(u128::from(number) << 64),
                     _ => Val::I32(number as i32),
                 }
             }
@@ -1061,15 +1071,7 @@ async fn call(
                 let register = registers.get(index).copied().unwrap_or(0);
                 match kind {
                     ValType::I64 => Val::I64((register >> 64) as i64),
-                    ValType::V128 => {
-                        // The first element of a vector is the lowest lane.
-                        let words = register.to_be_bytes();
-                        let mut lanes = [0; 16];
-                        for (to, from) in lanes.chunks_mut(4).zip(words.chunks(4)) {
-                            to.copy_from_slice(&[from[3], from[2], from[1], from[0]]);
-                        }
-                        Val::V128(u128::from_le_bytes(lanes).into())
-                    }
+                    ValType::V128 => vector(register),
                     _ => Val::I32((register >> 96) as i32),
                 }
             }

@@ -25,8 +25,10 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, run, spe);
     while (!spe_out_mbox_status(spe)) {}
     spe_out_mbox_read(spe, &word, 1);
+    if (argc > 2 && argv[2][0] == 's')
+        while (!spe_out_mbox_status(spe)) {} /* polled by the status */
     if (argc > 2)
-        while (!spe_out_mbox_status(spe)) {} /* polled by the PPU */
+        while (spe_out_mbox_read(spe, &word, 1) <= 0) {} /* polled by reading */
     if (way != 1)
         pthread_join(thread, NULL);
     return 3;
