@@ -232,8 +232,8 @@ fn a_stopped_program_begins_again_if_its_entry_says_so() {
 }
 
 #[test]
-fn main_takes_arguments_as_whole_registers() {
-    runs("qwords", &[], 0);
+fn main_takes_vectors_of_words() {
+    runs("vectors", &[], 0);
 }
 
 #[test]
