@@ -628,17 +628,15 @@ impl<'p> Ppu<'p> {
                 }
                 Ok(Some(value)) => {
                     let is_status = matches!(other, Question::MboxStatus { .. });
+                    let patience = &mut self.threads[index].patience;
                     match polled_context(other) {
-                        Some(context) if is_status || value == 0 => {
-                            if self.threads[index].patience.polls() {
-                                let place =
-                                    self.place(index).unwrap_or("a place that is not known");
-                                let what = format!("the mailboxes of context {context}");
-                                self.surroundings.say(&note(&who(index), &what, place));
-                            }
+                        Some(_) if !is_status && value != 0 => patience.acts(),
+                        Some(context) if patience.polls() => {
+                            let place = self.place(index).unwrap_or("a place that is not known");
+                            let what = format!("the mailboxes of context {context}");
+                            self.surroundings.say(&note(&who(index), &what, place));
                         }
-                        Some(_) => self.threads[index].patience.acts(),
-                        None => {}
+                        _ => {}
                     }
                     if let Question::MboxStatus { context } = other {
                         self.poll(index, (context, value as u32), ppe, contexts);

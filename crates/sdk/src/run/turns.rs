@@ -196,9 +196,8 @@ impl Turns {
                 | Operator::Try { .. }
                 | Operator::TryTable { .. } => blocks.push(false),
                 Operator::End | Operator::Delegate { .. } => {
-                    if blocks.pop() == Some(true) {
-                        open.pop();
-                    }
+                    let was_loop = blocks.pop() == Some(true);
+                    open.truncate(open.len() - usize::from(was_loop));
                 }
                 Operator::LocalGet { local_index } => {
                     for at in open.iter().rev().take(NESTED) {
