@@ -54,13 +54,14 @@ impl Scheduler {
         // The pop comes first, so that the load of the stack pointer of `next` begins early: all
         // code after the switch waits for this load.
         let next = self.ready.pop();
-        // SAFETY: as in `wait`.
+        // SAFETY: only the lifetime changes. `why` is used only while `state` is a waiting state.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);
         me.state.set(State::Parked);
         self.note_unwinding();
-        // SAFETY: as in `go_round`: `next` came out of the ready queue.
+        // SAFETY: `next` came out of the ready queue, so only this line continues it. Stacks of live
+        // threads are mapped.
         unsafe { self.switch(&me.context, next) };
         self.current.set(me);
         me.state.set(State::Ready);
@@ -77,7 +78,7 @@ impl Scheduler {
         why: &dyn Display,
         at: &'static Location<'static>,
     ) {
-        // SAFETY: as in `wait`.
+        // SAFETY: only the lifetime changes. `why` is used only while `state` is a waiting state.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);

@@ -67,7 +67,8 @@ impl Scheduler {
             return;
         }
         self.stop_rotating(scope);
-        // SAFETY: as in `go_round`.
+        // SAFETY: the next thread came out of the ready queue, so only this line continues it. The
+        // frame of `me` is free, because `me` runs. Stacks of live threads are mapped.
         unsafe { self.switch(me.frame.place(), self.ready.pop()) };
     }
 
@@ -92,7 +93,8 @@ impl Scheduler {
             false => ROTATING,
         });
         self.current.set(next);
-        // SAFETY: as in `turn`. `me` is in no queue until `stop_rotating` makes it ready.
+        // SAFETY: `next` is suspended in its frame and in no queue, so only this line continues it.
+        // `me` is in no queue until `stop_rotating` makes it ready.
         unsafe { self.switch_to_frame(&me.context, &next.frame) };
         self.current.set(me);
         true

@@ -72,7 +72,8 @@ impl Scheduler {
             parent.state.set(State::Ready);
             self.ready.push(parent.context.get());
         }
-        // SAFETY: as in `go_round`.
+        // SAFETY: the next thread came out of the ready queue, so only this line continues it. The
+        // frame of `me` is free, because `me` runs. Stacks of live threads are mapped.
         unsafe { self.switch(me.frame.place(), self.ready.pop()) };
         true
     }
