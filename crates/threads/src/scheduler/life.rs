@@ -128,8 +128,8 @@ impl Scheduler {
     /// Switches away from a thread that has ended.
     pub(crate) fn depart(&self, me: &Block) -> ! {
         let next = self.next(None).expect("an ended thread does not go on");
-        // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled core. So
-        // only this line continues `next`. Stacks of live threads are mapped. No thread ever
+        // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled core.
+        // So only this line continues `next`. Stacks of live threads are mapped. No thread ever
         // continues the context that is saved here.
         unsafe {
             #[cfg(not(cellworks_sanitizer))]

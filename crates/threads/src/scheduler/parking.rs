@@ -60,8 +60,8 @@ impl Scheduler {
         me.at.set(at);
         me.state.set(State::Parked);
         self.note_unwinding();
-        // SAFETY: `next` came out of the ready queue, so only this line continues it. Stacks of live
-        // threads are mapped.
+        // SAFETY: `next` came out of the ready queue, so only this line continues it. Stacks of
+        // live threads are mapped.
         unsafe { self.switch(&me.context, next) };
         self.current.set(me);
         me.state.set(State::Ready);
