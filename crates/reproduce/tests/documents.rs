@@ -53,6 +53,8 @@ fn tables_of_quick_papers_are_what_the_simulation_gives() {
     totals_of_drawings_are_simulated(&papers[0]);
 }
 
+// Why it is ignored: the test above has the papers that are simulated in seconds, and is run each
+// time. This one has all of them, which `.ci/run` has no time for. `.ci/long` runs it in release.
 #[test]
 #[ignore = "it simulates for a quarter of an hour: .ci/long runs it"]
 fn tables_of_the_whole_page_are_what_the_simulation_gives() {

@@ -1,6 +1,6 @@
 /* Signals, which only the program itself sends. A handler runs in the call that sends its signal,
- * or in the call that no longer blocks it. The clock sends SIGALRM, but only while the program waits
- * for a signal. */
+ * or in the call that no longer blocks it. The clock sends SIGALRM, but only while the program
+ * waits for a signal. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
