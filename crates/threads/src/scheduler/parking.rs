@@ -40,6 +40,8 @@ impl Scheduler {
 
     #[inline(never)]
     fn park_slowly(&self, why: &dyn Display, at: &'static Location<'static>) {
+        // Before the token, which belongs to the thread on whose stack the hook runs.
+        self.assert_not_frozen("park");
         let me = self.current();
         if me.token.replace(false) {
             return;

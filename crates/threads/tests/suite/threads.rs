@@ -617,3 +617,35 @@ fn a_handle_names_no_thread_of_a_later_run() {
         });
     }
 }
+
+#[test]
+fn a_park_in_a_description_panics_and_takes_no_wake_of_another_thread() {
+    struct Parks;
+
+    impl std::fmt::Display for Parks {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            cellworks_threads::park(&"inside a description");
+            f.write_str("never")
+        }
+    }
+
+    let mut went_on = false;
+    let end = cellworks_threads::run(
+        &cellworks_threads::Config::default(),
+        &cellworks_threads::NoOutside,
+        || {
+            cellworks_threads::current().unpark();
+            cellworks_threads::scope(|s| {
+                s.spawn(|| cellworks_threads::park(&Parks));
+                cellworks_threads::yield_now();
+                let blocked = cellworks_threads::blocked_threads();
+                assert!(blocked[0].waits_for.contains("panicked"), "{blocked:?}");
+                cellworks_threads::park(&"the wake that came before");
+                went_on = true;
+                cellworks_threads::cancel_all();
+            });
+        },
+    );
+    assert!(end.is_err());
+    assert!(went_on);
+}
