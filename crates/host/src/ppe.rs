@@ -325,7 +325,12 @@ impl PpeCore for HostPpe {
 
 impl CellPpeCore for HostPpe {
     fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
-        self.run.write_in_mbox(to, word)
+        let written = self.run.write_in_mbox(to, word);
+        // A condition that writes waits for room.
+        if written.is_err() && self.mailbox_status(to).inbound_room > 0 {
+            return self.run.write_in_mbox(to, word);
+        }
+        written
     }
 
     #[track_caller]

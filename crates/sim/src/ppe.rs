@@ -392,6 +392,9 @@ impl CellPpeCore for SimPpe {
             }
         }
         if !receiver.words.keep_room() {
+            if world.is_in_condition() {
+                receiver.words.want_room(PPE);
+            }
             return Err(inbound_full(to, word));
         }
         let call = world.costs.mailbox_call;
@@ -404,11 +407,7 @@ impl CellPpeCore for SimPpe {
         if self.try_write_in_mbox(to, word).is_err() {
             let why = format_args!("room in the inbound mailbox of {to}");
             self.wait_at(Cause::Mailbox, &why, Location::caller(), &mut || {
-                let written = self.try_write_in_mbox(to, word).is_ok();
-                if !written {
-                    self.world().spe(to).words.want_room(PPE);
-                }
-                written
+                self.try_write_in_mbox(to, word).is_ok()
             });
         }
     }

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks::machine::mailbox::{MailboxStatus, Outbound};
-use cellworks::machine::{CellMachine, CellSpe, Cycles, SignalMode, SignalRegister, Spe, Wake};
+use cellworks::machine::{
+    CellMachine, CellSpe, Cycles, SignalMode, SignalRegister, Span, Spe, Wake,
+};
 
 use crate::{on_every_cell, spe};
 
@@ -373,23 +375,29 @@ fn a_condition_may_look_at_mailboxes<M: CellMachine>(machine: &M) {
 }
 
 fn a_condition_may_wait_for_room_in_a_mailbox<M: CellMachine>(machine: &M) {
-    let read = machine
-        .run(|ppe| {
-            let reader = ppe.spawn(spe(1), |spe: &M::Spe| {
-                (0..1_000)
-                    .map(|_| u64::from(spe.read_in_mbox()))
-                    .sum::<u64>()
-            });
-            for word in 0..1_000 {
-                ppe.wait_until(&"room in the inbound mailbox of SPE 1", &mut || {
-                    ppe.mailbox_status(spe(1)).inbound_room > 0
+    for looks_first in [true, false] {
+        let read = machine
+            .run(|ppe| {
+                let reader = ppe.spawn(spe(1), |spe: &M::Spe| {
+                    let read = |_| {
+                        // Meanwhile the PPE of a host sleeps.
+                        let later = spe.now() + Span::from_nanoseconds(1_000_000);
+                        spe.wait_until_deadline(&"a moment", later, &mut || false);
+                        spe.read_in_mbox()
+                    };
+                    (0..20).map(read).sum::<u32>()
                 });
-                ppe.try_write_in_mbox(spe(1), word).unwrap();
-            }
-            reader.join().unwrap()
-        })
-        .unwrap();
-    assert_eq!(read, 999 * 1_000 / 2);
+                for word in 0..20 {
+                    ppe.wait_until(&"room in the inbound mailbox of SPE 1", &mut || {
+                        let has_room = !looks_first || ppe.mailbox_status(spe(1)).inbound_room > 0;
+                        has_room && ppe.try_write_in_mbox(spe(1), word).is_ok()
+                    });
+                }
+                reader.join().unwrap()
+            })
+            .unwrap();
+        assert_eq!(read, 19 * 20 / 2);
+    }
 }
 
 fn a_ppe_that_polls_and_yields_lets_its_spes_run<M: CellMachine>(machine: &M) {
