@@ -196,6 +196,8 @@ pub(crate) struct Function<'a> {
     /// The variables of which each thread has its own.
     pub(crate) thread_locals: &'a HashMap<&'a str, Type>,
     pub(crate) private: HashSet<&'a str>,
+    /// Whether volatile words may be registers.
+    pub(crate) has_registers: bool,
 }
 
 impl Function<'_> {
@@ -250,6 +252,16 @@ impl Function<'_> {
             out.line(line);
             return Some(());
         }
+        if self.may_be_register(access, &ty, &place) {
+            out.declarations
+                .insert("declare i32 @__cell_load_volatile(ptr)".to_owned());
+            let Place { pointer, .. } = &place;
+            let debug = place.debug();
+            out.line(format!(
+                "  {result} = call i32 @__cell_load_volatile({pointer}){debug}"
+            ));
+            return Some(());
+        }
         if let Type::Struct { .. } | Type::Array(..) = ty {
             let mut value = "poison".to_owned();
             for (path, leaf) in self.leaves(&ty)? {
@@ -280,6 +292,16 @@ impl Function<'_> {
             out.line(line);
             return Some(());
         }
+        if self.may_be_register(access, &ty, &place) {
+            out.declarations
+                .insert("declare void @__cell_store_volatile(ptr, i32)".to_owned());
+            let Place { pointer, .. } = &place;
+            let debug = place.debug();
+            out.line(format!(
+                "  call void @__cell_store_volatile({pointer}, i32 {value}){debug}"
+            ));
+            return Some(());
+        }
         if let Type::Struct { .. } | Type::Array(..) = ty {
             for (path, leaf) in self.leaves(&ty)? {
                 let part = out.value(format!("extractvalue {ty} {value}, {}", path_text(&path)));
@@ -292,6 +314,15 @@ impl Function<'_> {
         let (integer, swapped) = out.swapped(&ty, value)?;
         place.store(access, &integer, &swapped, out);
         Some(())
+    }
+
+    /// Whether a word is volatile and at an address that is computed. No variable is a register.
+    fn may_be_register(&self, access: Access, ty: &Type, place: &Place) -> bool {
+        let is_volatile = access.volatile && !access.atomic;
+        self.has_registers
+            && is_volatile
+            && *ty == Type::Int(32)
+            && place.variable().starts_with('%')
     }
 
     /// Asks the library for the thread's own variable. What the linker places is its first value.
@@ -406,6 +437,16 @@ impl Place {
     /// Returns the name of the pointer.
     fn variable(&self) -> &str {
         &self.pointer["ptr ".len()..]
+    }
+
+    /// Returns `, !dbg !3`, if it is known.
+    fn debug(&self) -> &str {
+        let Some(at) = self.tail.find(", !dbg ") else {
+            return "";
+        };
+        let debug = &self.tail[at..];
+        let end = debug[1..].find(',').map_or(debug.len(), |end| end + 1);
+        &debug[..end]
     }
 
     /// Returns the place of a part of an array or structure.

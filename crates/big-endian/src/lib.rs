@@ -42,7 +42,7 @@ pub const SOURCE: [&str; 8] = [
 ];
 
 pub use link::{LinkError, swap_pointers};
-pub use module::{RewriteError, rewrite};
+pub use module::{RewriteError, rewrite, rewrite_with_registers};
 
 #[cfg(test)]
 mod tests {

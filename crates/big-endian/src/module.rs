@@ -114,6 +114,33 @@ impl fmt::Debug for RewriteError {
 /// # Ok::<(), cellworks_big_endian::RewriteError>(())
 /// ```
 pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
+    rewritten(ir, false)
+}
+
+/// Rewrites the IR of a module as [`rewrite`] does, for a program that may reach registers of
+/// devices by volatile words.
+///
+/// A volatile access of a number of 32 bits, at an address that is computed, becomes a call of
+/// `__cell_load_volatile(address)` or `__cell_store_volatile(address, number)`, which the program
+/// is linked with.
+///
+/// # Errors
+///
+/// Those of [`rewrite`].
+///
+/// # Examples
+///
+/// ```
+/// let ir = "define i32 @status(ptr %p) {\n  %1 = load volatile i32, ptr %p, align 4\n  ret i32 %1\n}\n";
+/// let big = cellworks_big_endian::rewrite_with_registers(ir)?;
+/// assert!(big.contains("%1 = call i32 @__cell_load_volatile(ptr %p)"));
+/// # Ok::<(), cellworks_big_endian::RewriteError>(())
+/// ```
+pub fn rewrite_with_registers(ir: &str) -> Result<String, RewriteError> {
+    rewritten(ir, true)
+}
+
+fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
     let ir = labels::numbered(ir);
     let lines: Vec<&str> = ir.lines().collect();
     let types = named_types(&lines);
@@ -180,6 +207,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
                     types: &types,
                     thread_locals: &thread_locals,
                     private,
+                    has_registers,
                 },
                 structures,
             ));

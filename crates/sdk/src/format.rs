@@ -18,3 +18,6 @@ pub(crate) const STACK_END: &str = "__cell_stack_end";
 pub(crate) fn sign(side: &str) -> String {
     format!("3 {side} big-endian")
 }
+
+/// The function with which a program of the PPU loads a volatile word. It writes nothing.
+pub(crate) const LOAD_VOLATILE: &str = "__cell_load_volatile";

@@ -267,6 +267,50 @@ fn the_ppu_and_other_spes_reach_a_running_spe() {
 }
 
 #[test]
+fn the_ppu_loads_and_stores_registers() {
+    runs("registers", &[], 0);
+}
+
+#[test]
+fn what_no_register_does_is_an_error_at_its_line() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("registers");
+    let source = bench.expected("registers.c");
+    for (wrong, line, parts) in [
+        (
+            "1",
+            "SPU_In_Mbox); break",
+            [
+                "loads the word at the offset 0x400c of the registers of context 1",
+                "SPU_Mbox_Stat",
+            ],
+        ),
+        (
+            "2",
+            "SPU_RunCntl = 1",
+            [
+                "stores to the word at the offset 0x401c of the registers of context 1",
+                "spe_context_run",
+            ],
+        ),
+        (
+            "3",
+            "SPU_In_Mbox = i",
+            ["room in the inbound mailbox of context 1", "deadlock"],
+        ),
+    ] {
+        let line = source.lines().position(|text| text.contains(line)).unwrap() + 1;
+        let place = format!("registers.c:{line}:");
+        for said in bench.fails(&["./registers", wrong]) {
+            let has_all = parts.iter().all(|part| said.contains(part));
+            assert!(has_all && said.contains(&place), "{wrong}: {said}");
+        }
+    }
+}
+
+#[test]
 fn events_and_waits_whose_causes_come_again_are_not_lost() {
     runs("again", &[], 0);
 }

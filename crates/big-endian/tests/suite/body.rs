@@ -1,6 +1,6 @@
 //! Instructions.
 
-use crate::{body, function, refusal};
+use crate::{body, body_with_registers, function, refusal};
 
 #[test]
 fn a_number_is_turned_round_when_it_is_read_and_written() {
@@ -18,6 +18,34 @@ fn a_number_is_turned_round_when_it_is_read_and_written() {
             ]
         );
     }
+}
+
+#[test]
+fn a_volatile_word_may_be_a_register() {
+    assert_eq!(
+        body_with_registers(&[
+            "%1 = load volatile i32, ptr %p, align 4, !dbg !3, !tbaa !4",
+            "store volatile i32 %1, ptr %q, align 4, !dbg !5",
+            "store volatile i32 7, ptr %q, align 4",
+        ]),
+        [
+            "%1 = call i32 @__cell_load_volatile(ptr %p), !dbg !3",
+            "call void @__cell_store_volatile(ptr %q, i32 %1), !dbg !5",
+            "call void @__cell_store_volatile(ptr %q, i32 7)",
+        ]
+    );
+    // What is not volatile, has another width, is atomic, or is a variable is in memory.
+    let memory = [
+        "%1 = load i32, ptr %p, align 4",
+        "%2 = load volatile i16, ptr %p, align 2",
+        "%3 = load volatile ptr, ptr %p, align 4",
+        "%4 = load atomic i32, ptr %p seq_cst, align 4",
+        "%5 = load volatile i32, ptr @variable, align 4",
+        "store volatile i64 1, ptr %q, align 8",
+        "%6 = alloca i32, align 4",
+        "store volatile i32 1, ptr %6, align 4",
+    ];
+    assert_eq!(body_with_registers(&memory), body(&memory));
 }
 
 #[test]

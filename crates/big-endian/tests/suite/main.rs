@@ -5,12 +5,23 @@ mod data;
 mod link;
 mod module;
 
-use cellworks_big_endian::rewrite;
+use cellworks_big_endian::{RewriteError, rewrite, rewrite_with_registers};
 
 /// Returns the rewritten lines of the function `f` with the body `lines`, without their indent.
 fn body(lines: &[&str]) -> Vec<String> {
-    let ir = function(lines);
-    let big = rewrite(&ir).unwrap_or_else(|error| panic!("{error}"));
+    rewritten_body(lines, rewrite)
+}
+
+/// Returns the lines of a program that may reach registers.
+fn body_with_registers(lines: &[&str]) -> Vec<String> {
+    rewritten_body(lines, rewrite_with_registers)
+}
+
+fn rewritten_body(
+    lines: &[&str],
+    rewrite: impl Fn(&str) -> Result<String, RewriteError>,
+) -> Vec<String> {
+    let big = rewrite(&function(lines)).unwrap_or_else(|error| panic!("{error}"));
     let start = big.find("define ").expect("the function stays");
     big[start..]
         .lines()

@@ -72,6 +72,8 @@ struct Context<'scope, M: Machine> {
     /// The program between two runs, after a stop after which it can go on.
     stopped: Option<Run>,
     running: Option<Handle<'scope, (Run, Stop), M>>,
+    /// The register `SPU_Status` while no program runs.
+    status: u32,
     /// The stops that `spe_stop_info_read` has not returned, the first one first.
     stops: VecDeque<(u32, u32)>,
     /// The tag groups of proxy commands that were issued and not reported.
@@ -385,6 +387,41 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         status
     }
 
+    /// Returns the status register that a question is about, if it is about one of a context.
+    pub(super) fn status_word(
+        &self,
+        question: Question,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+    ) -> Option<u32> {
+        let (Question::MboxStatus { context } | Question::StatusLoad { context }) = question else {
+            return None;
+        };
+        let context = self.contexts.get(context as usize)?.as_ref()?;
+        Some(match question {
+            Question::StatusLoad { .. } if context.running.is_some() => 1,
+            Question::StatusLoad { .. } => context.status,
+            _ => packed(Self::status(context, ppe)),
+        })
+    }
+
+    /// Returns the question about a context that is meant by one about the address of a register.
+    pub(super) fn meant(&self, question: Question) -> Question {
+        let (at, word) = match question {
+            Question::LoadRegister { at } => (at, None),
+            Question::StoreRegister { at, word } => (at, Some(word)),
+            other => return other,
+        };
+        let contexts = (0..).zip(&self.contexts);
+        let found = contexts.filter_map(|(context, one)| {
+            let offset = at.checked_sub(one.as_ref()?.problem_state_at?)?;
+            (offset < PROBLEM_STATE_BYTES).then_some((context, offset))
+        });
+        let found = { found }.next();
+        found.map_or(question, |(context, offset)| {
+            Question::of_register(context, offset, word)
+        })
+    }
+
     /// Returns whether a context has words that the PPE has not read.
     pub(super) fn has_words(&self, context: u32, ppe: &'scope Ppe<'scope, 'env, M>) -> bool {
         let context = self.contexts.get(context as usize).and_then(Option::as_ref);
@@ -422,6 +459,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     code: None,
                     stopped: None,
                     running: None,
+                    status: 0,
                     stops: VecDeque::new(),
                     proxy_tags: 0,
                     local_store_at: None,
@@ -476,6 +514,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             | Question::SignalWrite { context, .. }
             | Question::Mfcio { context, .. }
             | Question::MfcioStatus { context, .. }
+            | Question::OutMboxLoad { context }
+            | Question::InMboxStore { context, .. }
+            | Question::StatusLoad { context }
             | Question::ShowLocalStore { context, .. }
             | Question::ShowProblemState { context, .. } => {
                 if self.get(context).is_none() {
@@ -670,6 +711,25 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 }
                 done(packed(status) as i32)
             }
+            Question::StatusLoad { .. } => {
+                if context.running.is_some() {
+                    ppe.yield_now();
+                }
+                let status = self.status_word(question, ppe);
+                done(status.expect("it is about a status") as i32)
+            }
+            Question::OutMboxLoad { .. } => {
+                let word = Self::next_word(ppe, context, Outbound::Plain);
+                if word.is_none() {
+                    ppe.yield_now();
+                }
+                done(word.unwrap_or(0) as i32)
+            }
+            // On a Cell a word in the full mailbox would be lost.
+            Question::InMboxStore { word, .. } => {
+                let is_written = Self::put_word(ppe, context, word);
+                Ok(Ok(is_written.then_some(0)))
+            }
             Question::InMboxWrite {
                 words,
                 count,
@@ -847,15 +907,41 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         };
         for index in 0..now {
             let word = guest.u32(element(words, 4, index))?;
-            match context.spe {
-                Some(spe) if ppe.try_write_in_mbox(spe, word).is_err() => {
-                    return Ok(Some(index as i32));
-                }
-                Some(_) => {}
-                None => context.saved.in_mbox.push_back(word),
+            if !Self::put_word(ppe, context, word) {
+                return Ok(Some(index as i32));
             }
         }
         Ok(Some(now as i32))
+    }
+
+    /// Puts a word in the inbound mailbox, and returns whether there was room.
+    fn put_word(
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        context: &mut Context<'scope, M>,
+        word: u32,
+    ) -> bool {
+        match context.spe {
+            Some(spe) => ppe.try_write_in_mbox(spe, word).is_ok(),
+            None if context.saved.in_mbox.len() == INBOUND_WORDS => false,
+            None => {
+                context.saved.in_mbox.push_back(word);
+                true
+            }
+        }
+    }
+
+    /// Takes the next word of an outbound mailbox.
+    fn next_word(
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        context: &mut Context<'scope, M>,
+        mailbox: Outbound,
+    ) -> Option<u32> {
+        let saved = match mailbox {
+            Outbound::Plain => &mut context.saved.out[0],
+            Outbound::Interrupt => &mut context.saved.out[1],
+        };
+        let there = || ppe.try_read_out_mbox(context.spe?, mailbox);
+        saved.pop_front().or_else(there)
     }
 
     fn read(
@@ -872,13 +958,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         }
         // The address is checked before the word is taken.
         guest.u32(words)?;
-        let saved = match mailbox {
-            Outbound::Plain => &mut context.saved.out[0],
-            Outbound::Interrupt => &mut context.saved.out[1],
-        };
-        let spe = context.spe;
-        let there = || spe.and_then(|spe| ppe.try_read_out_mbox(spe, mailbox));
-        match saved.pop_front().or_else(there) {
+        match Self::next_word(ppe, context, mailbox) {
             Some(word) => guest.set_u32(words, word).map(|()| Some(1)),
             None if behavior == 3 => {
                 ppe.yield_now();
@@ -901,6 +981,13 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         let context = self.contexts[index as usize].as_mut().expect("it has run");
         let spe = context.spe.expect("it has run on it");
         let has_events = context.flags & flag::EVENTS != 0;
+        // CBEA s.8, SPU status register.
+        context.status = match &stop {
+            Stop::Code(code) => code << 16 | 0x2,
+            Stop::Halt => 0x4,
+            Stop::Fault { .. } => 0x20,
+            Stop::Cancelled => 0,
+        };
         let (result, reason, code) = match stop {
             Stop::Code(code) if code & 0x3f00 == EXIT => (0, reason::EXIT, code & 0xff),
             Stop::Code(code) => {
@@ -990,7 +1077,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
 }
 
 /// Returns the word of the mailbox status register (CBEA s.8.6.3).
-pub(super) fn packed(status: MailboxStatus) -> u32 {
+fn packed(status: MailboxStatus) -> u32 {
     (status.outbound | status.inbound_room << 8 | status.outbound_interrupt << 16) as u32
 }
 

@@ -23,8 +23,11 @@ use super::stack::Moved;
 const POLL: usize = 64;
 
 /// Returns the contents of a code section with a `nop` for each instruction that it costs more, and
-/// where the code was before.
-pub(super) fn with_costs(code: &[u8]) -> Result<(Vec<u8>, Moved), BinaryReaderError> {
+/// where the code was before. The function `load` only reads memory.
+pub(super) fn with_costs(
+    code: &[u8],
+    load: Option<u32>,
+) -> Result<(Vec<u8>, Moved), BinaryReaderError> {
     let bodies = CodeSectionReader::new(BinaryReader::new(code, 0))?;
     let (mut new, mut moved) = (Vec::new(), Moved::default());
     bodies.count().encode(&mut new);
@@ -34,7 +37,7 @@ pub(super) fn with_costs(code: &[u8]) -> Result<(Vec<u8>, Moved), BinaryReaderEr
         let (mut bytes, mut pieces, mut from) = (Vec::new(), Vec::new(), range.start);
         let mut operators = body.get_operators_reader()?;
         let mut last = Last::default();
-        let polls = polls(&body)?;
+        let polls = polls(&body, load)?;
         let mut turned_until = 0;
         while !operators.eof() {
             let (operator, at) = operators.read_with_offset()?;
@@ -213,9 +216,9 @@ const WIDE: &[Turn] = {
 };
 
 /// Returns where the last instruction is of each loop that only waits until memory changes: one
-/// whose turns are all the same, because none writes, calls, or sets a variable that the next one
-/// reads.
-fn polls(body: &FunctionBody<'_>) -> Result<BTreeSet<usize>, BinaryReaderError> {
+/// whose turns are all the same, because none writes, calls a function but `load`, or sets a variable
+/// that the next one reads.
+fn polls(body: &FunctionBody<'_>, load: Option<u32>) -> Result<BTreeSet<usize>, BinaryReaderError> {
     let mut polls = BTreeSet::new();
     // The innermost loop that is open, if it may be one, and the blocks that are open in it.
     let mut open: Option<Poll> = None;
@@ -258,6 +261,7 @@ fn polls(body: &FunctionBody<'_>) -> Result<BTreeSet<usize>, BinaryReaderError> 
                     open.take_if(|_| before.is_some());
                 }
             }
+            Operator::Call { function_index } if Some(function_index) == load => {}
             other if writes(&other) => open = None,
             _ => {}
         }
@@ -361,7 +365,8 @@ mod tests {
     fn code(body: &str) -> Vec<u8> {
         let text = format!(
             "(module (memory 1) (global $g (mut i32) (i32.const 0))
-                (func (param $f f32) (param $d f64) (param $v v128) (local $i i32) (local $j i32) (local $w i64) {body} drop) (func))"
+                (func (param $f f32) (param $d f64) (param $v v128) (local $i i32) (local $j i32) (local $w i64) {body} drop)
+                (func) (func $load (param i32) (result i32) i32.const 0))"
         );
         let module = wat::parse_str(text).unwrap();
         let mut sections = Parser::new(0).parse_all(&module).map(Result::unwrap);
@@ -386,7 +391,7 @@ mod tests {
             "local.get $v local.get $v f64x2.mul local.get $v f64x2.add".to_owned(),
         ] {
             let code = code(&body);
-            assert_eq!(with_costs(&code).unwrap().0, code, "{body}");
+            assert_eq!(with_costs(&code, None).unwrap().0, code, "{body}");
         }
     }
 
@@ -408,7 +413,7 @@ mod tests {
             ),
         ] {
             let expected = code(&format!("{before} nop {sum}"));
-            let found = with_costs(&code(&format!("{before} {sum}"))).unwrap();
+            let found = with_costs(&code(&format!("{before} {sum}")), None).unwrap();
             assert_eq!(found.0, expected, "{before} {sum}");
         }
     }
@@ -435,7 +440,9 @@ mod tests {
             ("i32.const 5 local.tee $i", WORD_TEXT, word),
             ("local.get $w", WIDE_TEXT, wide),
         ] {
-            let found = with_costs(&code(&format!("{number} {old}"))).unwrap().0;
+            let found = with_costs(&code(&format!("{number} {old}")), None)
+                .unwrap()
+                .0;
             assert_eq!(found, code(&format!("{number} {new}")), "{number}");
         }
         // Of another variable, or not the whole way.
@@ -445,7 +452,7 @@ mod tests {
             "local.get $i i32.const 24 i32.shl".to_owned(),
         ] {
             let code = code(&text);
-            assert_eq!(with_costs(&code).unwrap().0, code, "{text}");
+            assert_eq!(with_costs(&code, None).unwrap().0, code, "{text}");
         }
     }
 
@@ -470,7 +477,7 @@ mod tests {
             };
             let mut data = module[range].to_vec();
             if let Payload::CodeSectionStart { .. } = payload {
-                let (costed, _) = with_costs(&data).unwrap();
+                let (costed, _) = with_costs(&data, None).unwrap();
                 assert!(costed.len() < data.len());
                 data = costed;
             }
@@ -513,6 +520,7 @@ mod tests {
                 "br_if $l end",
             ),
             (format!("block $b loop $l {LOAD} br_if $b"), "br $l end end"),
+            (format!("loop $l i32.const 0 call $load"), "br_if $l end"),
             // A loop around it has other costs.
             (
                 format!("loop $o loop $l {LOAD}"),
@@ -521,7 +529,7 @@ mod tests {
         ] {
             let end = "i32.const 0";
             let expected = code(&format!("{before} {nops} {after} {end}"));
-            let found = with_costs(&code(&format!("{before} {after} {end}"))).unwrap();
+            let found = with_costs(&code(&format!("{before} {after} {end}")), Some(2)).unwrap();
             assert_eq!(found.0, expected, "{before} {after}");
         }
     }
@@ -540,20 +548,20 @@ mod tests {
             format!("loop $l {LOAD} drop end"),
         ] {
             let code = code(&format!("{body} i32.const 0"));
-            assert_eq!(with_costs(&code).unwrap().0, code, "{body}");
+            assert_eq!(with_costs(&code, Some(2)).unwrap().0, code, "{body}");
         }
     }
 
     #[test]
     fn what_fills_a_place_costs_nothing() {
-        let (found, _) = with_costs(&code("nop local.get $v nop nop")).unwrap();
+        let (found, _) = with_costs(&code("nop local.get $v nop nop"), None).unwrap();
         assert_eq!(found, code("local.get $v"));
     }
 
     #[test]
     fn each_instruction_is_found_where_it_was() {
         let before = code("local.get $v local.get $v f32x4.add nop local.get $v f32x4.add");
-        let (after, moved) = with_costs(&before).unwrap();
+        let (after, moved) = with_costs(&before, None).unwrap();
         let sums = |code: &[u8]| -> Vec<usize> {
             let bodies = CodeSectionReader::new(BinaryReader::new(code, 0)).unwrap();
             let operators = bodies.into_iter().flat_map(|body| {

@@ -47,6 +47,14 @@ macro_rules! questions {
         pub(crate) enum Question {
             Clock(Clock),
             Exit { code: u32 },
+            /// Loads `SPU_Out_Mbox`.
+            OutMboxLoad { context: u32 },
+            /// Stores to `SPU_In_Mbox`.
+            InMboxStore { context: u32, word: u32 },
+            /// Loads `SPU_Status`.
+            StatusLoad { context: u32 },
+            /// Loads or stores a register that has no effect here, or none at all.
+            NoRegister { context: u32, offset: u32, stores: bool },
             $($(#[$doc])* $variant { $($argument: $type),* },)*
         }
 
@@ -56,6 +64,10 @@ macro_rules! questions {
                 match self {
                     Self::Clock(_) => "a time",
                     Self::Exit { .. } => "exit",
+                    Self::OutMboxLoad { .. }
+                    | Self::InMboxStore { .. }
+                    | Self::StatusLoad { .. }
+                    | Self::NoRegister { .. } => "a register",
                     $(Self::$variant { .. } => stringify!($name),)*
                 }
             }
@@ -98,6 +110,10 @@ questions! {
     wait_events = WaitEvents { units: u32, count: u32, timeout_ms: i32 } -> i32;
     show_local_store = ShowLocalStore { context: u32, at: u32 } -> i32;
     show_problem_state = ShowProblemState { context: u32, at: u32 } -> i32;
+    /// Loads the word at `at`, which may be a register.
+    load_register = LoadRegister { at: u32 } -> u32;
+    /// Stores to the word at `at`, which may be a register.
+    store_register = StoreRegister { at: u32, word: u32 } -> i32;
     cpu_info = CpuInfo { what: u32, node: i32 } -> i32;
     /// Looks whether the module of `bytes` bytes at `image` is a program of an SPU.
     program_check = ProgramCheck { image: u32, bytes: u32 } -> i32;
@@ -191,6 +207,29 @@ async fn call_function(
 pub(super) struct ThreadExit(pub(super) u32);
 
 impl Question {
+    /// Returns what loads, or stores `word` to, the register at an offset in those of a context
+    /// (CBEA s.8).
+    pub(super) fn of_register(context: u32, offset: u32, word: Option<u32>) -> Self {
+        let signal = |register, word| Self::SignalWrite {
+            context,
+            register,
+            word,
+        };
+        match (offset, word) {
+            (0x0_4004, None) => Self::OutMboxLoad { context },
+            (0x0_400c, Some(word)) => Self::InMboxStore { context, word },
+            (0x0_4014, None) => Self::MboxStatus { context },
+            (0x0_4024, None) => Self::StatusLoad { context },
+            (0x1_400c, Some(word)) => signal(1, word),
+            (0x1_c00c, Some(word)) => signal(2, word),
+            _ => Self::NoRegister {
+                context,
+                offset,
+                stores: word.is_some(),
+            },
+        }
+    }
+
     /// Returns the answer of a wait whose time is over.
     pub(super) fn timed_out(self) -> u64 {
         // No events, and the end of a sleep; but a word has not changed.

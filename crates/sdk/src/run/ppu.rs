@@ -19,7 +19,7 @@ use cellworks_machine::{AtomicOp, CellMachine, Cycles, Ppe, Span, Time, Wake};
 use wasmtime::{Instance, Store, Val, ValType};
 
 use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe, has_aborted};
-use super::contexts::{Contexts, packed};
+use super::contexts::Contexts;
 use super::engine::Pace;
 use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
@@ -260,7 +260,8 @@ impl<'p> Ppu<'p> {
                 .future
                 .as_mut()
                 .poll(&mut Context::from_waker(Waker::noop()));
-            thread.question = thread.link.take_question().map(|question| (question, None));
+            let question = thread.link.take_question();
+            thread.question = question.map(|question| (contexts.meant(question), None));
             let is_slice = polled.is_pending() && thread.question.is_none();
             match thread.question {
                 None => thread.patience.computes(),
@@ -460,11 +461,11 @@ impl<'p> Ppu<'p> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Waits, if a thread polls the mailboxes of a context and all other threads wait.
+    /// Waits, if a thread polls a status of a context and all other threads wait.
     fn poll<'scope, 'env, M: CellMachine>(
         &mut self,
         index: usize,
-        (context, status): (u32, u32),
+        (question, status): (Question, u32),
         ppe: &'scope Ppe<'scope, 'env, M>,
         contexts: &Contexts<'scope, 'env, M>,
     ) {
@@ -480,12 +481,15 @@ impl<'p> Ppu<'p> {
         }
         let thread = &mut self.threads[index];
         let now = ppe.now();
-        let wait = thread
-            .spin
-            .polled((context, 0), status, thread.charged, now);
-        if let Some((wait, spe)) = wait.zip(contexts.spe_of(context)) {
-            let why = format_args!("a change of the mailboxes of context {context}");
-            let is_new = || packed(ppe.mailbox_status(spe)) != status;
+        let (context, is_of_program) = match question {
+            Question::StatusLoad { context } => (context, 1),
+            other => (polled_context(other).unwrap_or_default(), 0),
+        };
+        let asked = (context, is_of_program);
+        let wait = thread.spin.polled(asked, status, thread.charged, now);
+        if let Some(wait) = wait {
+            let why = format_args!("a change of a status of context {context}");
+            let is_new = || contexts.status_word(question, ppe) != Some(status);
             ppe.core()
                 .wait_until_deadline(&why, now + wait, &mut { is_new });
             self.threads[index].spin.waited(ppe.now());
@@ -501,7 +505,11 @@ impl<'p> Ppu<'p> {
         contexts: &mut Contexts<'scope, 'env, M>,
     ) -> Result<Served, Failure> {
         let after = |span: Span| Some(ppe.now() + span);
-        if !matches!(question, Question::MboxStatus { .. }) {
+        let is_status = matches!(
+            question,
+            Question::MboxStatus { .. } | Question::StatusLoad { .. }
+        );
+        if !is_status {
             self.threads[index].spin.other();
         }
         let has_deadline = self.threads[index]
@@ -613,6 +621,20 @@ impl<'p> Ppu<'p> {
                     Served::Waits(after(Span::from_nanoseconds(nanoseconds)))
                 }
             },
+            Question::NoRegister {
+                context,
+                offset,
+                stores,
+            } => Served::Fault(no_register(context, offset, stores)),
+            // Memory between the registers of two contexts.
+            Question::LoadRegister { at } => match self.guest.u32(at) {
+                Ok(word) => Served::Value(word.into()),
+                Err(outside) => outside.into(),
+            },
+            Question::StoreRegister { at, word } => match self.guest.set_u32(at, word) {
+                Ok(()) => Served::Value(0),
+                Err(outside) => outside.into(),
+            },
             other => match contexts.serve(other, ppe, self.memory, self.guest)? {
                 // A word for which there is no room would be lost. But an SPE with words for this
                 // side may wait until they are read.
@@ -627,19 +649,23 @@ impl<'p> Ppu<'p> {
                     })
                 }
                 Ok(Some(value)) => {
-                    let is_status = matches!(other, Question::MboxStatus { .. });
                     let patience = &mut self.threads[index].patience;
                     match polled_context(other) {
                         Some(_) if !is_status && value != 0 => patience.acts(),
                         Some(context) if patience.polls() => {
                             let place = self.place(index).unwrap_or("a place that is not known");
-                            let what = format!("the mailboxes of context {context}");
+                            let what = match other {
+                                Question::StatusLoad { .. } => {
+                                    format!("the status of context {context}")
+                                }
+                                _ => format!("the mailboxes of context {context}"),
+                            };
                             self.surroundings.say(&note(&who(index), &what, place));
                         }
                         _ => {}
                     }
-                    if let Question::MboxStatus { context } = other {
-                        self.poll(index, (context, value as u32), ppe, contexts);
+                    if is_status {
+                        self.poll(index, (other, value as u32), ppe, contexts);
                     }
                     Served::Value(value as u32 as u64)
                 }
@@ -720,10 +746,30 @@ const UNUSED: u32 = 0x5cf1_22a7;
 fn polled_context(question: Question) -> Option<u32> {
     match question {
         Question::MboxStatus { context }
+        | Question::StatusLoad { context }
+        | Question::OutMboxLoad { context }
         | Question::OutMboxRead { context, .. }
         | Question::OutIntrMboxRead { context, .. } => Some(context),
         _ => None,
     }
+}
+
+/// Returns why a register cannot be loaded or stored.
+fn no_register(context: u32, offset: u32, stores: bool) -> String {
+    let (does, can) = match stores {
+        true => (
+            "stores to",
+            "SPU_In_Mbox, SPU_Sig_Notify_1 and SPU_Sig_Notify_2 can be stored to",
+        ),
+        false => (
+            "loads",
+            "SPU_Out_Mbox, SPU_Mbox_Stat and SPU_Status can be loaded",
+        ),
+    };
+    format!(
+        "it {does} the word at the offset {offset:#x} of the registers of context {context} (spe_ps_area_get), of which \
+         only {can}; spe_mfcio_get and the like issue DMA, and spe_context_run runs a program"
+    )
 }
 
 /// Names a thread in messages.
@@ -761,7 +807,7 @@ impl Waits {
                 Question::ContextRun { context, .. } => {
                     format!("the program of context {context} to stop (spe_context_run)")
                 }
-                Question::InMboxWrite { context, .. } => {
+                Question::InMboxWrite { context, .. } | Question::InMboxStore { context, .. } => {
                     format!("room in the inbound mailbox of context {context}")
                 }
                 Question::OutIntrMboxRead { context, .. } => {

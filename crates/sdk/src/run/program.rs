@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use wasm_encoder::{RawSection, Section};
-use wasmparser::{DataKind, Encoding, Operator, Parser, Payload};
+use wasmparser::{DataKind, Encoding, ExternalKind, Operator, Parser, Payload};
 use wasmtime::{Engine, Module, WasmBacktrace};
 
-use crate::format::{self, SECTION, STACK_END, STACK_SECTION};
+use crate::format::{self, LOAD_VOLATILE, SECTION, STACK_END, STACK_SECTION};
 use crate::lines::Sections;
 
 use super::costs;
@@ -115,6 +115,7 @@ impl Program {
         let (mut data, mut sections) = (Vec::new(), HashMap::new());
         let (mut stack, mut checks, mut moved) = (None, Checks::default(), <[Moved; 2]>::default());
         let turns = Turns::of(module)?;
+        let mut load_volatile = None;
         for payload in Parser::new(0).parse_all(module) {
             let payload = payload?;
             match &payload {
@@ -139,7 +140,15 @@ impl Program {
                     }
                 }
                 Payload::GlobalSection(globals) => checks.globals(globals.clone())?,
-                Payload::ExportSection(exports) => checks.exports(exports.clone(), STACK_END)?,
+                Payload::ExportSection(exports) => {
+                    checks.exports(exports.clone(), STACK_END)?;
+                    for export in exports.clone() {
+                        let export = export?;
+                        if export.name == LOAD_VOLATILE && export.kind == ExternalKind::Func {
+                            load_volatile = Some(export.index);
+                        }
+                    }
+                }
                 Payload::DataSection(segments) => {
                     for segment in segments.clone() {
                         let segment = segment?;
@@ -191,7 +200,7 @@ impl Program {
                         moved[1] = by_turns;
                     }
                 } else if is_code {
-                    let (costed, by_costs) = costs::with_costs(&section)?;
+                    let (costed, by_costs) = costs::with_costs(&section, load_volatile)?;
                     section = Cow::Owned(costed);
                     moved[1] = by_costs;
                 }

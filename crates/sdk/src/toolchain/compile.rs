@@ -114,6 +114,8 @@ const CALLED: &[&str] = &["frexp", "modf", "remquo", "sincos"];
 pub(crate) struct FrontEnd<'a> {
     pub(crate) clang: &'a Path,
     flags: Vec<String>,
+    /// Whether volatile words may be registers of an SPE.
+    has_registers: bool,
 }
 
 impl<'a> FrontEnd<'a> {
@@ -154,7 +156,14 @@ impl<'a> FrontEnd<'a> {
         Self {
             clang: &programs.clang,
             flags,
+            has_registers: false,
         }
+    }
+
+    /// Returns the front end for sources of a user. Those of the PPU may reach registers.
+    pub(crate) fn for_user(mut self, side: Side) -> Self {
+        self.has_registers = side == Side::Ppu;
+        self
     }
 
     /// Returns the command that reads sources with the side's flags.
@@ -239,8 +248,11 @@ impl<'a> FrontEnd<'a> {
         let ir = String::from_utf8(read.stdout)
             .map_err(|_| because(&format!("{name}: the source is no UTF-8")))?;
         let ir = as_in_source(&ir);
-        let big = cellworks_big_endian::rewrite(&ir)
-            .map_err(|error| because(&format!("{name}: {error}")))?;
+        let rewrite = match self.has_registers {
+            true => cellworks_big_endian::rewrite_with_registers,
+            false => cellworks_big_endian::rewrite,
+        };
+        let big = rewrite(&ir).map_err(|error| because(&format!("{name}: {error}")))?;
 
         let mut back = Command::new(self.clang);
         back.args([

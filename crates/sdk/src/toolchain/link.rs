@@ -37,8 +37,9 @@ const EXPORTS: &[&str] = &[
     "__heap_base",
 ];
 
-/// Where the machine writes that a program has jumped, if it does (`lib/common/setjmp.c`).
-const JUMPS: &[&str] = &["__THREW__", "__threwValue"];
+/// What the machine needs of programs that have it: where it writes that they have jumped
+/// (`lib/common/setjmp.c`), and how they load volatile words.
+const EXPORTS_IF_THERE: &[&str] = &["__THREW__", "__threwValue", format::LOAD_VOLATILE];
 
 /// Links a program of a side. `inputs` has the libraries, too.
 pub(crate) fn link(
@@ -96,7 +97,7 @@ fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<V
     };
     command.args(exports.iter().map(|name| format!("--export={name}")));
     command.args(
-        JUMPS
+        EXPORTS_IF_THERE
             .iter()
             .map(|name| format!("--export-if-defined={name}")),
     );

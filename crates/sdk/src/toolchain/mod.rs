@@ -67,6 +67,7 @@ impl Tools for Toolchain {
     ) -> Result<(), Failed> {
         Ready::new()?
             .front_end(side)
+            .for_user(side)
             .compile(source, output, flags)?;
         // So the linker of the other side can refuse it.
         let sign = link::side_of_object(side);

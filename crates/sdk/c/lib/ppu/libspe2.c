@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "registers.h"
 
 extern int machine_context_create(unsigned flags) __asm__("ppu.context_create");
 extern int machine_context_destroy(unsigned context) __asm__("ppu.context_destroy");
@@ -575,6 +576,7 @@ void *spe_ps_area_get(spe_context_ptr_t spe, enum ps_area area) {
             return NULL;
         if (!machine_show_problem_state(spe->number, at))
             abort();
+        __cw_has_registers((uintptr_t)at, (uintptr_t)at + PROBLEM_STATE_BYTES);
         spe->problem_state = at;
         spe->next = mapped;
         mapped = spe;

@@ -1,0 +1,63 @@
+/* The PPU loads and stores the registers of SPEs at addresses of spe_ps_area_get. An argument asks
+ * for something that cannot be done. */
+#include <cbea_map.h>
+#include <libspe2.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern spe_program_handle_t registers_spu;
+
+static void *run(void *spe) {
+    unsigned int entry = SPE_DEFAULT_ENTRY;
+    spe_context_run(spe, &entry, 0, NULL, NULL, NULL);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    spe_context_ptr_t spe[3];
+    spe_spu_control_area_t *control[3];
+    pthread_t thread[3];
+    for (int i = 0; i < 3; i++) {
+        spe[i] = spe_context_create(SPE_MAP_PS, NULL);
+        if (!spe[i] || spe_program_load(spe[i], &registers_spu))
+            return 9;
+        control[i] = spe_ps_area_get(spe[i], SPE_CONTROL_AREA);
+    }
+    volatile unsigned *between = malloc(64);
+    *between = 5;
+    *between += 2;
+
+    switch (argc > 1 ? atoi(argv[1]) : 0) {
+    case 1: printf("%u\n", control[1]->SPU_In_Mbox); break;
+    case 2: control[1]->SPU_RunCntl = 1; break;
+    case 3:
+        for (int i = 0; i < 5; i++)
+            control[1]->SPU_In_Mbox = i;
+        break;
+    }
+
+    printf("at first %#x %u %u %u\n", control[0]->SPU_Mbox_Stat, control[0]->SPU_Status,
+           control[0]->SPU_Out_Mbox, *between);
+    control[0]->SPU_In_Mbox = 20;
+    control[2]->SPU_In_Mbox = 40;
+    printf("with a word %#x %#x %#x\n", control[0]->SPU_Mbox_Stat, control[1]->SPU_Mbox_Stat,
+           control[2]->SPU_Mbox_Stat);
+    for (int i = 0; i < 3; i += 2)
+        pthread_create(&thread[i], NULL, run, spe[i]);
+    for (int i = 0; i < 3; i += 2) {
+        while ((control[i]->SPU_Mbox_Stat & 0xff) == 0)
+            ;
+        printf("SPE %d says %u and runs: %u\n", i, control[i]->SPU_Out_Mbox, control[i]->SPU_Status);
+        volatile unsigned *signal = spe_ps_area_get(spe[i], SPE_SIG_NOTIFY_2_AREA);
+        signal[3] = 3;
+        /* More words than there is room for. */
+        for (int word = 0; word < 8; word++)
+            control[i]->SPU_In_Mbox = word;
+        while (control[i]->SPU_Status & 1)
+            ;
+        printf("it has stopped with %#x\n", control[i]->SPU_Status);
+        pthread_join(thread[i], NULL);
+    }
+    return 0;
+}
