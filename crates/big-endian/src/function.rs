@@ -98,6 +98,14 @@ const ENDS: &[&str] = &["@abort", "@llvm.trap"];
 /// Intrinsic functions for which the code generator calls such a function.
 const WRITERS_INSIDE: &[&str] = &["frexp.", "modf.", "sincos"];
 
+/// The parameters that a function with `...` has in front of them. Without a prototype, a call
+/// passes no float, so the linker and the engine see that the types differ. Nothing else than a
+/// vector is a number of 128 bits to the code generator, so it makes a trap of other such calls.
+pub(crate) const MARK: [&str; 2] = ["i128", "float"];
+
+/// The same in the definition of a function, which does not use them.
+pub(crate) const NAMED_MARK: [&str; 2] = ["i128 %cellworks.mark0", "float %cellworks.mark1"];
+
 /// Instructions of the PowerPC that only order its memory, or do nothing.
 const BARRIERS: &[&str] = &[
     "dsync",
@@ -634,11 +642,11 @@ fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
     let fixed = head.rfind('(').ok_or(Refusal::Form)?;
     // One of the types is the `...`.
     let fixed = Rest(&head[fixed + 1..]).operands().len() - 1;
-    let mut passed = Vec::new();
-    for (at, argument) in arguments.iter().enumerate() {
-        if at < fixed {
-            passed.push((*argument).to_owned());
-        } else if argument.contains(" byval(") {
+    let (named, others) = arguments.split_at_checked(fixed).ok_or(Refusal::Form)?;
+    let mut passed: Vec<String> = named.iter().map(|one| (*one).to_owned()).collect();
+    passed.extend(MARK.map(|ty| format!("{ty} zeroinitializer")));
+    for argument in others {
+        if argument.contains(" byval(") {
             // The code generator passes an address of four bytes, so a word fills the eight.
             passed.push((*argument).to_owned());
             passed.push("i32 0".to_owned());
@@ -648,11 +656,18 @@ fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
     }
     // The optimiser must not take the turned arguments of printf for their values.
     out.line(format!(
-        "{head} {callee}({}) nobuiltin{}",
+        "{} {callee}({}) nobuiltin{}",
+        marked(head, MARK),
         passed.join(", "),
         rest.0
     ));
     Ok(())
+}
+
+/// Returns the start of a line with the types of a function, in which the parameters of [`MARK`]
+/// are in front of a `...`, as `mark` writes them.
+pub(crate) fn marked(line: &str, mark: [&str; 2]) -> String {
+    line.replacen("...)", &format!("{}, ...)", mark.join(", ")), 1)
 }
 
 /// An argument after the named ones lies in memory, in the first of eight bytes at least.

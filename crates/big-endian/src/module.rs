@@ -91,6 +91,8 @@ impl fmt::Debug for RewriteError {
 ///   [`swap_pointers`](crate::swap_pointers);
 /// - arguments after the named ones lie in memory in the big-endian order, each at a multiple of
 ///   8 bytes, but the address of a structure among them keeps the order of WebAssembly;
+/// - a function with arguments after the named ones has two parameters more in front of them, so
+///   that its type is that of no call without a prototype;
 /// - atomic operations are read, compute, write: they are right while the threads of the program
 ///   take turns, and not if another processor writes the same word at the same time;
 /// - a variable of which each thread has its own is found by `__cell_thread_local(first value,
@@ -198,7 +200,7 @@ fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
                 result = result_of(&lines[at + 1..at + end]);
                 structures = Structures::of_main(line, name, &mut out).ok_or_else(form)?;
             } else {
-                out.line(without_inreg(line));
+                out.line(function::marked(&without_inreg(line), function::NAMED_MARK));
             }
             let called = if is_main(name) { "main" } else { &name[1..] };
             function = Some((
@@ -321,7 +323,8 @@ fn declaration(line: &str) -> Option<String> {
         None if line[at..].contains("(...)") => {
             return Some(format!("{line} \"no-prototype\""));
         }
-        None => return Some(line.to_owned()),
+        None if name.starts_with("llvm.") => return Some(line.to_owned()),
+        None => return Some(function::marked(line, function::MARK)),
     };
     Some(format!(
         "{line} \"wasm-import-module\"=\"{module}\" \"wasm-import-name\"=\"{function}\""

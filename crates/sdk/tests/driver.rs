@@ -696,6 +696,103 @@ fn functions_without_declarations_are_called_as_on_a_cell() {
 }
 
 #[test]
+fn arguments_after_the_named_ones_are_not_lost() {
+    let Some(shell) = Shell::that_compiles() else {
+        return;
+    };
+    shell.write(
+        "other.c",
+        "#include <stdarg.h>\n\
+         int total(int n, ...)\n\
+         {\n\
+             va_list list;\n\
+             int sum = 0;\n\
+             va_start(list, n);\n\
+             while (n--)\n\
+                 sum += va_arg(list, int);\n\
+             return sum;\n\
+         }\n\
+         int first(int n, ...) { return n; }\n\
+         int plain(int a, int b) { return a - b; }\n",
+    );
+    // The linker sees both types.
+    let unknown = |called: &str, defined: &str| {
+        format!(
+            "main.c:2:8 in main calls `{called}, and it is defined as {defined} (a pointer is an int here): what is \
+             passed for `...` would be wrong; declare the function with its types before the call"
+        )
+    };
+    for (declared, call, sentence) in [
+        (
+            "int total();",
+            "total(3, 1, 2, 3)",
+            unknown("total` as int (int, int, int, int)", "int (int, ...)"),
+        ),
+        (
+            "",
+            "total(1, 5)",
+            unknown("total` as int (int, int)", "int (int, ...)"),
+        ),
+        (
+            "int plain(int, ...);",
+            "plain(5, 3)",
+            unknown("plain` as int (int, ...)", "int (int, int)"),
+        ),
+    ] {
+        shell.write(
+            "main.c",
+            format!("{declared} int main(void) {{\nreturn {call}; }}\n"),
+        );
+        for gcc in ["ppu-gcc", "spu-gcc"] {
+            let output = shell.run(&format!("{gcc} -w main.c other.c -o main"));
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{gcc}, {call}: {said}");
+            assert!(said.contains(&sentence), "{gcc}, {call}: {said}");
+        }
+    }
+    // By a pointer of another type, the call ends the program.
+    for (pointer, part) in [
+        (
+            "int (*f)() = total;",
+            "a call of total with other arguments",
+        ),
+        (
+            "int (*volatile f)() = total;",
+            "through a pointer of another type",
+        ),
+    ] {
+        shell.write(
+            "main.c",
+            format!("int total(int, ...); int main(void) {{ {pointer}\nreturn f(1, 5); }}\n"),
+        );
+        shell.prints("ppu-gcc -O2 -w main.c other.c -o main");
+        let output = shell.run(&format!(
+            "'{}' exec ./main",
+            env!("CARGO_BIN_EXE_cellworks-sdk")
+        ));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains(part) && said.contains("main.c:2:"),
+            "{pointer} {said}"
+        );
+    }
+    // What passes nothing there is right.
+    shell.write(
+        "main.c",
+        "#include <stdio.h>\n\
+         int total(int, ...);\n\
+         int main(void)\n\
+         {\n\
+             int (*f)(int, ...) = total;\n\
+             printf(\"%d %d %d %d\\n\", first(4), plain(5, 3), total(2, 3, 4), f(1, 6));\n\
+             return 0;\n\
+         }\n",
+    );
+    shell.prints("ppu-gcc -w main.c other.c -o main");
+    assert_eq!(exec(&shell, "./main"), "4 2 7 6\n");
+}
+
+#[test]
 fn classes_of_cpp_need_no_library() {
     let Some(shell) = Shell::that_compiles() else {
         return;

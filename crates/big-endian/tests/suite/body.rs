@@ -243,8 +243,8 @@ fn arguments_after_the_named_ones_lie_in_memory() {
             "%cellworks.6 = zext i32 %cellworks.5 to i64",
             "%cellworks.7 = call i32 @llvm.bswap.i32(i32 %n)",
             "%cellworks.8 = zext i32 %cellworks.7 to i64",
-            "%1 = call i32 (ptr, ...) @printf(ptr noundef @.str, i64 %cellworks.1, i64 %cellworks.3, \
-             ptr noundef byval(%struct.S) align 8 %q, i32 0, i64 %cellworks.6, i64 %cellworks.8) \
+            "%1 = call i32 (ptr, i128, float, ...) @printf(ptr noundef @.str, i128 zeroinitializer, \
+             float zeroinitializer, i64 %cellworks.1, i64 %cellworks.3, ptr noundef byval(%struct.S) align 8 %q, i32 0, i64 %cellworks.6, i64 %cellworks.8) \
              nobuiltin #6, !dbg !3",
         ]
     );
@@ -254,9 +254,13 @@ fn arguments_after_the_named_ones_lie_in_memory() {
         [
             "%cellworks.0 = call i32 @llvm.bswap.i32(i32 2)",
             "%cellworks.1 = zext i32 %cellworks.0 to i64",
-            "call void (i32, ...) %p(i32 1, i64 %cellworks.1) nobuiltin",
+            "call void (i32, i128, float, ...) %p(i32 1, i128 zeroinitializer, float zeroinitializer, \
+             i64 %cellworks.1) nobuiltin",
         ]
     );
+    // Without a prototype they are passed as named ones.
+    let lines = ["call void %p(i32 1, i32 2)"];
+    assert_eq!(body(&lines), lines);
     let lines = ["%1 = call %struct.S @g(i32 noundef 7) #3"];
     assert_eq!(body(&lines), lines);
 }

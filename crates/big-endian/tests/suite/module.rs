@@ -53,6 +53,18 @@ fn names_of_assembler_are_imports() {
 }
 
 #[test]
+fn a_function_with_unnamed_arguments_has_another_type_than_without() {
+    assert_eq!(
+        module("declare i32 @printf(ptr noundef, ...) #2\n"),
+        "declare i32 @printf(ptr noundef, i128, float, ...) #2\n"
+    );
+    let big = module("define i32 @sum(i32 noundef %0, ...) #2 {\n  ret i32 %0\n}\n");
+    let first = "define i32 @sum(i32 noundef %0, i128 %cellworks.mark0, float %cellworks.mark1, \
+                 ...) #2 {\n";
+    assert!(big.starts_with(first), "{big}");
+}
+
+#[test]
 fn a_function_without_known_parameters_gets_those_of_its_calls() {
     assert_eq!(
         module("declare i32 @old(...) #2\n"),

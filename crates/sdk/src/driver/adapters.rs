@@ -9,9 +9,11 @@
 //! ```
 //!
 //! An argument that is missing is 0, one that is too many is left out, and so is an unwanted
-//! result.
+//! result. A call that passes arguments to a `...` without knowing of it is refused: they lie in
+//! memory there, in the order of their types.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,12 +34,12 @@ const MISMATCH: &str = "function signature mismatch: ";
 ///
 /// # Errors
 ///
-/// An error if a file cannot be read or written.
+/// An error if a file cannot be read or written, or if a call cannot be converted because of `...`.
 pub(crate) fn adapted(
     said: &str,
     inputs: &[PathBuf],
     folder: &Path,
-) -> io::Result<Option<Vec<PathBuf>>> {
+) -> Result<Option<Vec<PathBuf>>, Unadapted> {
     let names = said.lines().filter_map(|line| line.split_once(MISMATCH));
     let names: BTreeSet<&str> = names.map(|(_, name)| name.trim()).collect();
     if names.is_empty() {
@@ -71,6 +73,9 @@ pub(crate) fn adapted(
         let mut changed = false;
         let mut new = members;
         for member in &mut new {
+            if let Some(found) = unnamed(&member.bytes, &defined) {
+                return Err(found);
+            }
             if let Some(bytes) = redirected(&member.bytes, &defined, &mut made) {
                 member.bytes = bytes;
                 changed = true;
@@ -99,9 +104,30 @@ pub(crate) fn adapted(
     Ok(Some(adapted))
 }
 
+/// Why calls could not be converted.
+#[derive(Debug)]
+pub(crate) enum Unadapted {
+    /// A file cannot be read or written.
+    File(io::Error),
+    /// A function with `...` is called as one without, or the other way round.
+    Unnamed {
+        function: String,
+        called: Signature,
+        defined: Signature,
+        /// The object that calls it.
+        object: Vec<u8>,
+    },
+}
+
+impl From<io::Error> for Unadapted {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
 /// The types of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Signature {
+pub(crate) struct Signature {
     parameters: Vec<ValType>,
     result: Option<ValType>,
 }
@@ -134,12 +160,44 @@ impl Signature {
         result.chain(['_']).chain(parameters).collect()
     }
 
+    /// Returns the named parameters of a function with `...`, whose arguments are behind [`MARK`].
+    fn named(&self) -> Option<&[ValType]> {
+        self.parameters.strip_suffix(&MARK)
+    }
+
     fn encode(&self, to: &mut Vec<u8>) {
         to.push(0x60);
         for types in [&self.parameters[..], self.result.as_slice()] {
             types.len().encode(to);
             to.extend(types.iter().map(|one| code(*one)));
         }
+    }
+}
+
+/// The last parameters of a function with `...` (`MARK` of `big-endian`, in which one number has 128
+/// bits), of which the last one is the address of the arguments.
+const MARK: [ValType; 4] = [ValType::I64, ValType::I64, ValType::F32, ValType::I32];
+
+impl fmt::Display for Signature {
+    /// Writes the types in C: `int (int, ...)`. A pointer is an `int`, too.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |one: &ValType| match one {
+            ValType::I32 => "int",
+            ValType::I64 => "long long",
+            ValType::F32 => "float",
+            ValType::F64 => "double",
+            _ => "vector",
+        };
+        let named = self.named().unwrap_or(&self.parameters);
+        let mut parameters: Vec<_> = named.iter().map(name).collect();
+        if self.named().is_some() {
+            parameters.push("...");
+        }
+        if parameters.is_empty() {
+            parameters.push("void");
+        }
+        let result = self.result.as_ref().map_or("void", name);
+        write!(f, "{result} ({})", parameters.join(", "))
     }
 }
 
@@ -284,6 +342,29 @@ fn redirected(
     imports.append_to(&mut whole);
     whole.extend_from_slice(bytes.get(range.end..)?);
     Some(whole)
+}
+
+/// Finds a call by which the arguments of a `...` would be lost: of a function that has it by more
+/// than the named ones, or of one that has not by a declaration with it.
+fn unnamed(bytes: &[u8], defined: &BTreeMap<String, Signature>) -> Option<Unadapted> {
+    let object = Object::read(bytes)?;
+    object
+        .imported
+        .into_iter()
+        .find_map(|(function, _, called)| {
+            let real = defined.get(&function)?;
+            let is_lost = match (called.named(), real.named()) {
+                (None, Some(named)) => called.parameters.len() > named.len(),
+                (Some(_), None) => true,
+                _ => false,
+            };
+            is_lost.then(|| Unadapted::Unnamed {
+                function,
+                called,
+                defined: real.clone(),
+                object: bytes.to_vec(),
+            })
+        })
 }
 
 fn is_convertible(called: &Signature, real: &Signature) -> bool {
@@ -496,6 +577,36 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_would_lose_unnamed_arguments_are_found() {
+        let bytes = encode(&made());
+        let with_dots = |named: &[ValType]| signature(&[named, &MARK].concat(), Some(I32));
+        let found = |name: &str, real: Signature| {
+            let found = unnamed(&bytes, &BTreeMap::from([(name.to_owned(), real)]))?;
+            let Unadapted::Unnamed {
+                function,
+                called,
+                defined,
+                ..
+            } = found
+            else {
+                panic!("no file is read");
+            };
+            Some(format!("{function}: {called}, {defined}"))
+        };
+        // The object calls `time` with an int, and `quit` with a double and a long long.
+        assert_eq!(found("time", with_dots(&[I32])), None);
+        assert_eq!(
+            found("time", with_dots(&[])).unwrap(),
+            "time: long long (int), int (...)"
+        );
+        assert_eq!(
+            found("quit", with_dots(&[F64])).unwrap(),
+            "quit: void (double, long long), int (double, ...)"
+        );
+        assert_eq!(found("quit", signature(&[I32], None)), None);
+    }
+
+    #[test]
     fn vectors_are_converted_to_nothing() {
         let of = |one| signature(&[one], None);
         assert!(is_convertible(&of(V128), &of(V128)));
@@ -513,15 +624,12 @@ mod tests {
         let object = folder.path().join("a.o");
         fs::write(&object, encode(&made())).unwrap();
         let inputs = [object];
-        assert_eq!(
-            adapted("all is well", &inputs, folder.path()).unwrap(),
-            None
-        );
+        assert!(matches!(
+            adapted("all is well", &inputs, folder.path()),
+            Ok(None)
+        ));
         let said = "wasm-ld: warning: function signature mismatch: time\n>>> defined as (i32) -> i64 in a.o\n";
-        assert_eq!(
-            adapted(said, &inputs, folder.path()).unwrap(),
-            None,
-            "no file defines it"
-        );
+        let adapted = adapted(said, &inputs, folder.path());
+        assert!(matches!(adapted, Ok(None)), "no file defines it");
     }
 }

@@ -133,8 +133,8 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
             None => "it called a function through a pointer that points to none".to_owned(),
         },
         Some(Trap::BadSignature) => {
-            "it called a function through a pointer of another type: the function takes other arguments, or returns \
-             another value"
+            "it called a function through a pointer of another type: the function takes other arguments, or has `...`, or \
+             returns another value; give the pointer the type of the function"
                 .to_owned()
         }
         _ => format!("{:#}", error),
@@ -169,9 +169,9 @@ fn ended_itself(functions: &[&str]) -> String {
         ["abort", "__assert_fail", ..] => "an assertion failed".to_owned(),
         ["abort", "deliver", ..] => "by a signal that no function handles".to_owned(),
         ["abort", ..] => "by abort()".to_owned(),
-        [name, ..] if name.starts_with(OTHER_ARGUMENTS) => format!(
-            "by a call of {} with other arguments than it is defined with",
-            &name[OTHER_ARGUMENTS.len()..]
+        [name, ..] if let Some(called) = with_other_arguments(name) => format!(
+            "by a call of {called} with other arguments than it is defined with; a function with `...` needs a \
+             declaration, and a pointer to it, with `...`"
         ),
         _ => "by __builtin_trap(), by an operation of numbers that has no result, or by the end of a function that \
               should return a value"
@@ -180,8 +180,12 @@ fn ended_itself(functions: &[&str]) -> String {
     format!("it ended itself: {how}")
 }
 
-/// The linker calls a function so that takes the place of one with other arguments.
-const OTHER_ARGUMENTS: &str = "signature_mismatch:";
+/// Returns the name of the function whose place one with this name takes, if it was called with
+/// other arguments: the linker or the code generator have made that.
+fn with_other_arguments(name: &str) -> Option<&str> {
+    let by_linker = name.strip_prefix("signature_mismatch:");
+    by_linker.or_else(|| name.strip_prefix(".L")?.strip_suffix("_bitcast_invalid"))
+}
 
 /// Functions of the C library that call functions of a FILE.
 const OF_FILES: &[&str] = &[

@@ -6,8 +6,9 @@ use std::process::Command;
 
 use wasmparser::{ExternalKind, Operator, Parser, Payload};
 
+use crate::driver::adapters::{self, Signature, Unadapted};
+use crate::driver::ar;
 use crate::driver::tools::{Failed, Side, Stack, because};
-use crate::driver::{adapters, ar};
 use crate::format;
 
 use super::compile::cannot_run;
@@ -106,7 +107,16 @@ fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<V
     let said = String::from_utf8_lossy(&ended.stderr);
     let failed = |error| because(&format!("{}: {error}", output.display()));
     let folder = output.parent().unwrap_or(Path::new(""));
-    if let Some(adapted) = adapters::adapted(&said, inputs, folder).map_err(failed)? {
+    let adapted = adapters::adapted(&said, inputs, folder).map_err(|why| match why {
+        Unadapted::File(error) => failed(error),
+        Unadapted::Unnamed {
+            function,
+            called,
+            defined,
+            object,
+        } => because(&unnamed(side, &function, &called, &defined, &object)),
+    });
+    if let Some(adapted) = adapted? {
         return run(linker, side, &adapted, output);
     }
     let sentences = sentences(side, &said);
@@ -118,6 +128,22 @@ fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<V
         false if said.contains(UNDEFINED) => Err(Failed::Undefined),
         false => Err(Failed::Said),
     }
+}
+
+/// Says that a function with `...` is called without knowing of it, or the other way round.
+fn unnamed(
+    side: Side,
+    function: &str,
+    called: &Signature,
+    defined: &Signature,
+    object: &[u8],
+) -> String {
+    let line = first_use(object, function);
+    let user = line.unwrap_or_else(|| format!("the {} program", side.name()));
+    format!(
+        "{user} calls `{function}` as {called}, and it is defined as {defined} (a pointer is an int here): what is passed \
+         for `...` would be wrong; declare the function with its types before the call, or include its header"
+    )
 }
 
 /// What the linker says before the name of what is not defined.
