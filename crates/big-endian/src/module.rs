@@ -98,7 +98,7 @@ impl fmt::Debug for RewriteError {
 /// - a variable of which each thread has its own is found by `__cell_thread_local(first value,
 ///   size, alignment)`;
 /// - the address of a label is a number, and a jump to it is a choice by this number;
-/// - `main` is `__cell_main`, and takes a structure or union as a number of 64 bits;
+/// - `main` is `__cell_main`, and takes a structure, a union or a vector as a vector of four words;
 /// - functions with names like `spu.rdch` are imports.
 ///
 /// Inline assembler that reads the time base of the PPU is a call of the import `ppu.timebase`.
@@ -151,7 +151,7 @@ fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
         .filter_map(|line| data::thread_local(line))
         .collect();
     let mut out = Output::default();
-    let mut function: Option<(&str, Function<'_>, Structures<'_>)> = None;
+    let mut function: Option<(&str, Function<'_>, Registers<'_>)> = None;
     // The variable of `main` whose value it returns.
     let mut result = None;
     for (at, &line) in lines.iter().enumerate() {
@@ -170,8 +170,8 @@ fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
         } else if line == "}" {
             function = None;
             out.line(line);
-        } else if let Some((name, function, structures)) = &function {
-            let line = structures.in_line(line);
+        } else if let Some((name, function, registers)) = &function {
+            let line = registers.in_line(line);
             body(function, &line, &mut out).map_err(|refusal| {
                 let name = (*name).to_owned();
                 match refusal {
@@ -195,10 +195,10 @@ fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
                 .ok_or_else(form)?;
             let private = private_variables(&lines[at + 1..at + end]);
             let (_, name) = names(line, '@').next().ok_or_else(form)?;
-            let mut structures = Structures::default();
+            let mut registers = Registers::default();
             if is_main(name) {
                 result = result_of(&lines[at + 1..at + end]);
-                structures = Structures::of_main(line, name, &mut out).ok_or_else(form)?;
+                registers = Registers::of_main(line, name, &mut out).ok_or_else(form)?;
             } else {
                 out.line(function::marked(&without_inreg(line), function::NAMED_MARK));
             }
@@ -211,7 +211,7 @@ fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
                     private,
                     has_registers,
                 },
-                structures,
+                registers,
             ));
         } else if line.starts_with('@') {
             let global = if line.contains(" alias ") {
@@ -387,47 +387,61 @@ fn result_of<'a>(body: &[&'a str]) -> Option<&'a str> {
     (returned && Rest(place).name() == Some(variable)).then_some(variable)
 }
 
-/// The structures and unions that `main` takes as values, by the names of the parameters, and where
-/// they are.
+/// The registers that `main` takes as values of other types, by the names of the parameters, and
+/// what stands for them in the function: where a structure is, or the vector.
 ///
-/// `main` is called with numbers. An SPU has a structure in a register as it has a number of 64
-/// bits, with the first byte first, and so `union { unsigned long long ull; unsigned int ui[2]; }`
-/// is a usual type of its parameters.
+/// `main` is called with numbers and with vectors of four words. An SPU has a structure in a
+/// register as it has a vector, with the first byte first, and so
+/// `union { unsigned long long ull; unsigned int ui[2]; }` is a usual type of its parameters.
 #[derive(Default)]
-struct Structures<'a>(HashMap<&'a str, String>);
+struct Registers<'a>(HashMap<&'a str, String>);
 
-impl<'a> Structures<'a> {
-    /// Writes the first line of `main`, in which each structure is a number, and then the number
-    /// to memory that has the type.
+impl<'a> Registers<'a> {
+    /// Writes the first line of `main`, in which each structure and vector is one of four words,
+    /// and then the words to memory that has the type of the structure, or as the vector.
     fn of_main(line: &'a str, name: &str, out: &mut Output) -> Option<Self> {
+        let words = Type::Vector(4, Box::new(Type::Int(32)));
         let (_, parameters) = line.split_once(name)?;
         let mut parameters = Rest(parameters);
         parameters.expect("(")?;
         let mut first = without_inreg(line);
         let mut values = Vec::new();
         for parameter in parameters.operands() {
-            if let Some((_, ty)) = parameter.split_once(" byval(") {
+            let (is_structure, ty) = match parameter.split_once(" byval(") {
+                Some((_, ty)) => (true, Rest(ty).ty()?),
+                None => (false, Rest(parameter).ty()?),
+            };
+            let is_other = matches!(ty, Type::Vector(..)) && ty.lanes().1.bits() != Some(32);
+            if is_structure || is_other {
                 let (_, value) = names(parameter, '%').last()?;
-                first = first.replace(parameter, &format!("i64 {value}"));
-                values.push((value, Rest(ty).ty()?));
+                first = first.replace(parameter, &format!("{words} {value}"));
+                values.push((value, ty, is_structure));
             }
         }
         out.line(first);
-        let mut places = HashMap::new();
-        for (value, ty) in values {
-            let room = format!("{{ {ty}, i64 }}");
-            let place = out.value(format!("alloca {room}, align 16"));
-            out.line(format!(
-                "  store {room} zeroinitializer, ptr {place}, align 16"
-            ));
-            let (_, swapped) = out.swapped(&Type::Int(64), value)?;
-            out.line(format!("  store i64 {swapped}, ptr {place}, align 16"));
-            places.insert(value, place);
+        let mut known = HashMap::new();
+        for (value, ty, is_structure) in values {
+            let (integers, turned) = out.swapped(&words, value)?;
+            let here = if is_structure {
+                let room = format!("{{ {ty}, {words} }}");
+                let place = out.value(format!("alloca {room}, align 16"));
+                out.line(format!(
+                    "  store {room} zeroinitializer, ptr {place}, align 16"
+                ));
+                out.line(format!(
+                    "  store {integers} {turned}, ptr {place}, align 16"
+                ));
+                place
+            } else {
+                let lanes = out.value(format!("bitcast {integers} {turned} to {}", ty.integer()?));
+                out.restored(&ty, &lanes)?
+            };
+            known.insert(value, here);
         }
-        Some(Self(places))
+        Some(Self(known))
     }
 
-    /// Returns a line of the function with the places instead of the parameters.
+    /// Returns a line of the function without these parameters.
     fn in_line<'l>(&self, line: &'l str) -> Cow<'l, str> {
         if self.0.is_empty() {
             return Cow::Borrowed(line);
@@ -435,9 +449,9 @@ impl<'a> Structures<'a> {
         let mut replaced = String::with_capacity(line.len());
         let mut from = 0;
         for (at, name) in names(line, '%') {
-            if let Some(place) = self.0.get(name) {
+            if let Some(here) = self.0.get(name) {
                 replaced.push_str(&line[from..at]);
-                replaced.push_str(place);
+                replaced.push_str(here);
                 from = at + name.len();
             }
         }

@@ -237,6 +237,11 @@ fn main_takes_vectors_of_words() {
 }
 
 #[test]
+fn main_takes_registers_as_any_type_of_sixteen_bytes() {
+    runs("quadwords", &[], 0);
+}
+
+#[test]
 fn a_program_of_an_spu_runs_alone() {
     let Some(bench) = Bench::of("tests/c") else {
         return;

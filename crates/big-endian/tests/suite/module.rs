@@ -119,7 +119,7 @@ fn main_has_its_name_in_texts() {
 }
 
 #[test]
-fn main_takes_a_union_as_a_number() {
+fn main_takes_a_union_as_a_register() {
     let ir = |name: &str| {
         format!(
             "%union.addr64 = type {{ i64 }}\n\
@@ -132,14 +132,14 @@ fn main_takes_a_union_as_a_number() {
         assert_eq!(
             module(&ir(name)),
             "%union.addr64 = type { i64 }\n\
-             define i32 @__cell_main(i32 noundef %0, i64 %1) #0 {\n  \
-             %cellworks.0 = alloca { %union.addr64, i64 }, align 16\n  \
-             store { %union.addr64, i64 } zeroinitializer, ptr %cellworks.0, align 16\n  \
-             %cellworks.1 = call i64 @llvm.bswap.i64(i64 %1)\n  \
-             store i64 %cellworks.1, ptr %cellworks.0, align 16\n  \
-             %3 = getelementptr inbounds [2 x i32], ptr %cellworks.0, i32 0, i32 1\n  \
-             call void @f(ptr %cellworks.0, ptr %10)\n  ret i32 0\n}\n\
-             declare i64 @llvm.bswap.i64(i64)\n",
+             define i32 @__cell_main(i32 noundef %0, <4 x i32> %1) #0 {\n  \
+             %cellworks.0 = call <4 x i32> @llvm.bswap.v4i32(<4 x i32> %1)\n  \
+             %cellworks.1 = alloca { %union.addr64, <4 x i32> }, align 16\n  \
+             store { %union.addr64, <4 x i32> } zeroinitializer, ptr %cellworks.1, align 16\n  \
+             store <4 x i32> %cellworks.0, ptr %cellworks.1, align 16\n  \
+             %3 = getelementptr inbounds [2 x i32], ptr %cellworks.1, i32 0, i32 1\n  \
+             call void @f(ptr %cellworks.1, ptr %10)\n  ret i32 0\n}\n\
+             declare <4 x i32> @llvm.bswap.v4i32(<4 x i32>)\n",
             "{name}"
         );
     }
@@ -147,6 +147,22 @@ fn main_takes_a_union_as_a_number() {
     assert!(
         other.contains("ptr noundef byval(%union.addr64) align 8 %1) #0"),
         "{other}"
+    );
+}
+
+#[test]
+fn main_takes_a_vector_as_words() {
+    assert_eq!(
+        module(
+            "define i32 @main(<8 x i16> noundef %0) #0 {\n  ret i32 %1\n  call void @f(<8 x i16> %0)\n}\n"
+        ),
+        "define i32 @__cell_main(<4 x i32> %0) #0 {\n  \
+         %cellworks.0 = call <4 x i32> @llvm.bswap.v4i32(<4 x i32> %0)\n  \
+         %cellworks.1 = bitcast <4 x i32> %cellworks.0 to <8 x i16>\n  \
+         %cellworks.2 = call <8 x i16> @llvm.bswap.v8i16(<8 x i16> %cellworks.1)\n  \
+         ret i32 %1\n  call void @f(<8 x i16> %cellworks.2)\n}\n\
+         declare <4 x i32> @llvm.bswap.v4i32(<4 x i32>)\n\
+         declare <8 x i16> @llvm.bswap.v8i16(<8 x i16>)\n"
     );
 }
 
