@@ -181,6 +181,12 @@ fn a_thread_that_exits_calls_its_cleanup_handlers() {
 }
 
 #[test]
+fn a_thread_sends_another_one_a_signal() {
+    let expected = "there 0\nhandled 1\nitself 0\nsent 0\nthe thread got 1\nended 1\nrefused 1\n";
+    runs_on_the_ppu("thread-kill", expected);
+}
+
+#[test]
 fn a_thread_begins_with_a_function_of_any_type() {
     let expected = "number returns 11\nnone returns its value: 1\ntwo returns its argument: 1\n\
                     wide returns 3\nsum 1131111\n";

@@ -167,7 +167,7 @@ fn wrong_file(name: &str) -> String {
 fn ended_itself(functions: &[&str]) -> String {
     let how = match functions {
         ["abort", "__assert_fail", ..] => "an assertion failed".to_owned(),
-        ["abort", "deliver", ..] => "by a signal that no function handles".to_owned(),
+        ["abort", "deliver" | "end", ..] => "by a signal that no function handles".to_owned(),
         ["abort", ..] => "by abort()".to_owned(),
         [name, ..] if let Some(called) = with_other_arguments(name) => format!(
             "by a call of {called} with other arguments than it is defined with; a function with `...` needs a \

@@ -8,6 +8,10 @@
 #include_next <signal.h>
 #include <__typedef_sigset_t.h>
 #include <sys/types.h>
+#ifdef __PPU__
+#define __NEED_pthread_t
+#include <bits/alltypes.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,6 +70,10 @@ int sigdelset(sigset_t *, int);
 int sigismember(const sigset_t *, int);
 
 int kill(pid_t, int);
+#ifdef __PPU__
+/* The handler runs in the thread that calls this. */
+int pthread_kill(pthread_t, int);
+#endif
 int sigaction(int, const struct sigaction *, struct sigaction *);
 /* All threads have one mask. */
 int sigprocmask(int, const sigset_t *, sigset_t *);

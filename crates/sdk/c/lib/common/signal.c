@@ -2,9 +2,12 @@
  * or in the call that no longer blocks it. The clock sends SIGALRM, but only while the program
  * waits for a signal. */
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,8 +19,18 @@ static struct sigaction actions[_NSIG];
 static unsigned long long blocked, pending;
 /* How many handlers have run. */
 static unsigned int handled;
-/* When the clock sends SIGALRM, in nanoseconds. 0: never. */
-static long long alarm_at;
+/* When the clock sends SIGALRM, in nanoseconds (0: never), and after how many more it does so
+ * again (0: not again). */
+static long long alarm_at, alarm_every;
+
+static int is_aborting;
+
+/* Ends the program without a call of the handler of SIGABRT. */
+static _Noreturn void end(void)
+{
+    is_aborting = 1;
+    abort();
+}
 
 /* SIG_ERR and SIG_IGN are the addresses of these. */
 void __SIG_ERR(int number) { (void)number; }
@@ -81,7 +94,7 @@ static void deliver(int number)
         if (number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT)
             return;
         fprintf(stderr, "the program has sent itself signal %d\n", number);
-        abort();
+        end();
     }
     if (action.sa_flags & SA_RESETHAND)
         actions[number].sa_handler = SIG_DFL;
@@ -119,6 +132,15 @@ int raise(int number)
     return 0;
 }
 
+/* What abort() calls first, if a program has handlers. */
+void __cw_abort(void)
+{
+    if (is_aborting++ || actions[SIGABRT].sa_handler == SIG_DFL)
+        return;
+    blocked &= ~bit(SIGABRT);
+    deliver(SIGABRT);
+}
+
 int kill(pid_t process, int number)
 {
     if (process == 0 || process == getpid())
@@ -150,6 +172,26 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
     return sigprocmask(how, set, old) ? errno : 0;
 }
 
+/* A place of setjmp uses the first two words. */
+#define IS_KEPT 4
+#define MASK 5
+
+void __cw_keep_mask(sigjmp_buf place, int is_kept)
+{
+    place[IS_KEPT] = is_kept;
+    memcpy(&place[MASK], &blocked, sizeof blocked);
+}
+
+void siglongjmp(sigjmp_buf place, int value)
+{
+    sigset_t mask;
+
+    memcpy(&mask.__signals, &place[MASK], sizeof mask.__signals);
+    if (place[IS_KEPT])
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+    longjmp(place, value);
+}
+
 int sigpending(sigset_t *set) { return set->__signals = pending, 0; }
 
 static long long now(void)
@@ -160,18 +202,53 @@ static long long now(void)
     return time.tv_sec * 1000000000ll + time.tv_nsec;
 }
 
-/* What is left, in whole seconds: a part of a second is one. */
-static unsigned int left(void) { return alarm_at ? (alarm_at - now() + 999999999) / 1000000000 : 0; }
+static struct timeval time_of(long long nanoseconds)
+{
+    struct timeval time = {nanoseconds / 1000000000, nanoseconds % 1000000000 / 1000};
+
+    return time;
+}
+
+static long long nanoseconds_of(struct timeval time) { return time.tv_sec * 1000000000ll + time.tv_usec * 1000ll; }
+
+int getitimer(int which, struct itimerval *timer)
+{
+    long long left = alarm_at ? alarm_at - now() : 0;
+
+    if (which != ITIMER_REAL)
+        return refuse();
+    timer->it_interval = time_of(alarm_every);
+    /* A timer that is due has not run out yet. */
+    timer->it_value = time_of(alarm_at && left < 1000 ? 1000 : left);
+    return 0;
+}
+
+int setitimer(int which, const struct itimerval *timer, struct itimerval *old)
+{
+    static int said;
+    long long after = nanoseconds_of(timer->it_value);
+
+    if (which != ITIMER_REAL) {
+        fputs("note: setitimer: only ITIMER_REAL is here\n", stderr);
+        return refuse();
+    }
+    if (old)
+        getitimer(which, old);
+    if (after && !said++)
+        fputs("note: alarm and setitimer: SIGALRM comes only while the program waits in pause, sigsuspend or sigwait\n",
+              stderr);
+    alarm_at = after ? now() + after : 0;
+    alarm_every = nanoseconds_of(timer->it_interval);
+    return 0;
+}
 
 unsigned int alarm(unsigned int seconds)
 {
-    static int said;
-    unsigned int before = left();
+    struct itimerval new = {.it_value = {.tv_sec = seconds}}, old;
 
-    if (seconds && !said++)
-        fputs("note: alarm: SIGALRM comes only while the program waits in pause, sigsuspend or sigwait\n", stderr);
-    alarm_at = seconds ? now() + seconds * 1000000000ll : 0;
-    return before;
+    setitimer(ITIMER_REAL, &new, &old);
+    /* A part of a second is one. */
+    return old.it_value.tv_sec + (old.it_value.tv_usec > 0);
 }
 
 /* The longest sleep: another thread may send a signal. */
@@ -188,13 +265,13 @@ static void wait(const char *who)
             nanosleep(&step, NULL);
         if (now() < alarm_at)
             return;
-        alarm_at = 0;
+        alarm_at = alarm_every ? now() + alarm_every : 0;
         deliver(SIGALRM);
         return;
     }
 #ifdef __SPU__
     fprintf(stderr, "%s: no signal can come, because only the program itself and alarm send signals\n", who);
-    abort();
+    end();
 #else
     (void)who;
     sched_yield();

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +288,15 @@ int pthread_cancel(pthread_t thread) {
     if (!said++)
         fputs("note: pthread_cancel does nothing here, and the thread goes on\n", stderr);
     return ENOSYS;
+}
+
+/* All threads have one mask and the same handlers, so who sends a signal can handle it. */
+int pthread_kill(pthread_t thread, int number) {
+    unsigned found = (unsigned)(uintptr_t)thread - 1;
+    struct thread *other = find(found);
+    if (found != main_thread.number && (!other || other->ended))
+        return ESRCH;
+    return number && raise(number) ? errno : 0;
 }
 
 int pthread_setcancelstate(int state, int *old) {

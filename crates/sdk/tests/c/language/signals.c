@@ -1,11 +1,27 @@
 /* Signals that a program sends itself. */
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static void show(int number) { printf("got %d\n", number); }
+
+static sigjmp_buf place;
+static int is_back;
+
+static void jump(int number) { siglongjmp(place, number); }
+
+static void aborted(int number)
+{
+    printf("aborted %d\n", number);
+    if (!is_back++)
+        siglongjmp(place, 1);
+    exit(0);
+}
 
 static void again(int number)
 {
@@ -29,6 +45,7 @@ int main(void)
 {
     struct sigaction action, old;
     sigset_t set, mask;
+    struct itimerval timer = {{0}}, former;
     int number = 0;
 
     memset(&action, 0, sizeof action);
@@ -74,5 +91,30 @@ int main(void)
     printf(" %d\n", errno == EINTR);
     printf("over %u\n", alarm(0));
     printf("refused %d %d\n", sigaction(SIGKILL, &action, NULL), signal(SIGKILL, show) == SIG_ERR);
-    return 0;
+    /* A jump out of a handler no longer blocks its signal, if the mask was kept. */
+    signal(SIGUSR1, jump);
+    if (sigsetjmp(place, 1) == 0)
+        raise(SIGUSR1);
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    printf("restored %d", sigismember(&mask, SIGUSR1));
+    if (sigsetjmp(place, 0) == 0)
+        raise(SIGUSR1);
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    printf(" %d\n", sigismember(&mask, SIGUSR1));
+
+    timer.it_value.tv_usec = 500;
+    timer.it_interval.tv_usec = 250;
+    setitimer(ITIMER_REAL, &timer, NULL);
+    pause();
+    pause();
+    timer.it_value.tv_usec = 0;
+    setitimer(ITIMER_REAL, &timer, &former);
+    printf("timer %d %d\n", (int)former.it_interval.tv_usec, former.it_value.tv_usec <= 250);
+    printf("refused %d\n", setitimer(ITIMER_PROF, &timer, NULL));
+
+    signal(SIGABRT, aborted);
+    if (sigsetjmp(place, 1) == 0)
+        abort();
+    raise(SIGABRT);
+    return 1;
 }
