@@ -16,7 +16,7 @@ pub(crate) const STACK_END: &str = "__cell_stack_end";
 
 /// Returns the text of the section of a module for a side, `ppu` or `spu`.
 pub(crate) fn sign(side: &str) -> String {
-    format!("3 {side} big-endian")
+    format!("4 {side} big-endian")
 }
 
 /// The function with which a program of the PPU loads a volatile word. It writes nothing.

@@ -835,7 +835,7 @@ fn a_bundle_with_wrong_addresses_ends_in_an_error() {
         u32::MAX,
     ] {
         let module = format!(
-            r#"(module (@custom "cellworks" "3 ppu big-endian")
+            r#"(module (@custom "cellworks" "4 ppu big-endian")
                 (import "ppu" "context_create" (func $create (param i32) (result i32)))
                 (import "ppu" "context_destroy" (func $destroy (param i32) (result i32)))
                 (import "ppu" "show_problem_state" (func $registers (param i32 i32) (result i32)))

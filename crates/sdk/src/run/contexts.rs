@@ -19,14 +19,14 @@ use super::program::Program;
 use super::spu::{self, Arguments, EXIT, Exception, Run, Stop};
 use super::surroundings::Surroundings;
 
-/// Error numbers of a C library of WASI, which `libspe2.c` stores in `errno`, negative.
+/// Error numbers of Linux, which `libspe2.c` stores in `errno`, negative.
 mod errno {
-    pub(super) const AGAIN: i32 = -6;
-    pub(super) const INVAL: i32 = -28;
-    pub(super) const NOEXEC: i32 = -45;
-    pub(super) const NOMEM: i32 = -48;
-    pub(super) const NOTSUP: i32 = -58;
-    pub(super) const SRCH: i32 = -71;
+    pub(super) const SRCH: i32 = -3;
+    pub(super) const NOEXEC: i32 = -8;
+    pub(super) const AGAIN: i32 = -11;
+    pub(super) const NOMEM: i32 = -12;
+    pub(super) const INVAL: i32 = -22;
+    pub(super) const NOTSUP: i32 = -95;
 }
 
 /// The flags of `spe_context_create` that matter here.

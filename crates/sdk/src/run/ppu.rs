@@ -735,9 +735,9 @@ impl<'p> Ppu<'p> {
     }
 }
 
-/// The error numbers of threads in a C library of WASI, negative.
-const NO_SUCH: u64 = -71i32 as u32 as u64;
-const ITSELF: u64 = -16i32 as u32 as u64;
+/// The error numbers of threads on Linux, negative: ESRCH and EDEADLK.
+const NO_SUCH: u64 = -3i32 as u32 as u64;
+const ITSELF: u64 = -35i32 as u32 as u64;
 
 /// The word at the end of a stack that has never been full.
 const UNUSED: u32 = 0x5cf1_22a7;

@@ -17,23 +17,21 @@ use wasmtime::{Caller, Linker};
 use super::guest::{Guest, Outside, element};
 use super::link::{Linked, ask};
 
-/// An error number of WASI.
+/// An error number of Linux. The C library has these, too (`toolchain/library.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Errno(u16);
 
-const BADF: Errno = Errno(8);
-const FAULT: Errno = Errno(21);
-const FBIG: Errno = Errno(22);
-const MFILE: Errno = Errno(33);
-const INVAL: Errno = Errno(28);
-const IO: Errno = Errno(29);
-const LOOP: Errno = Errno(32);
-const NOENT: Errno = Errno(44);
-const NOSYS: Errno = Errno(52);
-const NOTDIR: Errno = Errno(54);
-const NOTSUP: Errno = Errno(58);
-const SPIPE: Errno = Errno(70);
-const XDEV: Errno = Errno(75);
+const NOENT: Errno = Errno(2);
+const IO: Errno = Errno(5);
+const BADF: Errno = Errno(9);
+const ACCES: Errno = Errno(13);
+const FAULT: Errno = Errno(14);
+const NOTDIR: Errno = Errno(20);
+const INVAL: Errno = Errno(22);
+const MFILE: Errno = Errno(24);
+const SPIPE: Errno = Errno(29);
+const NOSYS: Errno = Errno(38);
+const NOTSUP: Errno = Errno(95);
 
 impl From<Outside> for Errno {
     fn from(_: Outside) -> Self {
@@ -43,33 +41,16 @@ impl From<Outside> for Errno {
 
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
-        use io::ErrorKind as Kind;
-        use rustix::io::Errno as System;
-        match System::from_io_error(&error) {
-            // A file that was opened only to be read, or only to be written.
-            Some(System::BADF) => return BADF,
-            Some(System::FBIG) => return FBIG,
-            Some(System::LOOP) => return LOOP,
-            Some(System::MFILE | System::NFILE) => return MFILE,
-            Some(System::XDEV) => return XDEV,
-            _ => {}
+        let of_system = error.raw_os_error().map(u16::try_from);
+        if let Some(Ok(number)) = of_system {
+            return Self(number);
         }
-        Self(match error.kind() {
-            Kind::PermissionDenied => 2,
-            Kind::AlreadyExists => 20,
-            Kind::InvalidInput => 28,
-            Kind::IsADirectory => 31,
-            Kind::InvalidFilename => 37,
-            Kind::NotFound => 44,
-            Kind::StorageFull => 51,
-            Kind::NotADirectory => 54,
-            Kind::DirectoryNotEmpty => 55,
-            Kind::Unsupported => 58,
-            Kind::BrokenPipe => 64,
-            Kind::ReadOnlyFilesystem => 69,
-            Kind::NotSeekable => 70,
-            _ => return IO,
-        })
+        // An error of `cap-std`.
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => ACCES,
+            io::ErrorKind::InvalidInput => INVAL,
+            _ => IO,
+        }
     }
 }
 

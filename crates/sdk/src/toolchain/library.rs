@@ -503,14 +503,34 @@ fn adapt(root: &Path) -> Result<(), Failed> {
     // Programs of the Cell call memalign, which `lib/libc/memory.c` has.
     let legacy = "#ifdef __wasilibc_unmodified_upstream /* WASI libc doesn't build the legacy";
     edit(&musl.join("include/malloc.h"), legacy, "#if 1 /*")?;
-    // Times are numbers of the type long, as on a Cell: programs print them by %ld.
+    // Times and sizes are numbers of the type long, as on a Cell: programs print them by %ld.
     let public = root.join("libc-bottom-half/headers/public");
-    for name in ["time_t", "clock_t", "suseconds_t"] {
+    for name in [
+        "time_t",
+        "clock_t",
+        "suseconds_t",
+        "off_t",
+        "ino_t",
+        "nlink_t",
+        "blkcnt_t",
+    ] {
         edit(
             &public.join(format!("__typedef_{name}.h")),
-            "typedef long long ",
-            "typedef long ",
+            " long long ",
+            " long ",
         )?;
+    }
+    // It wants numbers of 64 bits.
+    let converted = root.join("libc-bottom-half/cloudlibc/src/libc/sys/stat/stat_impl.h");
+    edit(&converted, "static_assert(", "_Static_assert(1 || ")?;
+    let types = musl.join("include/alltypes.h.in");
+    for (long, name) in [
+        ("_Int64", "off_t"),
+        ("_Int64", "ino_t"),
+        ("_Int64", "blkcnt_t"),
+        ("_Reg", "nlink_t"),
+    ] {
+        edit(&types, &format!("{long} {name};"), &format!("long {name};"))?;
     }
     let second = "CLOCKS_PER_SEC ((clock_t)1000000000)";
     edit(
@@ -518,6 +538,11 @@ fn adapt(root: &Path) -> Result<(), Failed> {
         second,
         "CLOCKS_PER_SEC ((clock_t)1000000)",
     )?;
+    // The number of O_RDONLY is 0 on Linux.
+    let open = root.join("libc-bottom-half/cloudlibc/src/libc/fcntl/openat.c");
+    let switch = "switch (oflag & O_ACCMODE) {";
+    let plain = format!("if ((oflag & O_ACCMODE) == 0) oflag |= O_RDONLY;\n  {switch}");
+    edit(&open, switch, &plain)?;
     // As in the library of Linux, a file that gets another buffer first writes what is in the old
     // one, which a function may have had among its local variables.
     let flushed = "if (f->wpos != f->wbase) fflush(f);\n\tf->lbf = EOF;";
@@ -548,6 +573,7 @@ fn adapt(root: &Path) -> Result<(), Failed> {
             &format!("return __cw_held({call})"),
         )?;
     }
+    linux_errors(root)?;
     let dlmalloc = root.join("dlmalloc/src/dlmalloc.c");
     for call in ALLOCATORS {
         edit(
@@ -562,6 +588,89 @@ fn adapt(root: &Path) -> Result<(), Failed> {
         "    __cw_hold(); dlfree(ptr); __cw_release();",
     )?;
     Ok(())
+}
+
+/// What Linux says of errors, where musl has other words.
+const LINUX_SAYS: &[(&str, &str)] = &[
+    ("Address in use", "Address already in use"),
+    ("Domain error", "Numerical argument out of domain"),
+    ("Filename too long", "File name too long"),
+    ("I/O error", "Input/output error"),
+    (
+        "Illegal byte sequence",
+        "Invalid or incomplete multibyte or wide character",
+    ),
+    ("No child process", "No child processes"),
+    ("No file descriptors available", "Too many open files"),
+    ("Not a tty", "Inappropriate ioctl for device"),
+    ("Not supported", "Operation not supported"),
+    ("Operation timed out", "Connection timed out"),
+    ("Out of memory", "Cannot allocate memory"),
+    ("Resource busy", "Device or resource busy"),
+    ("Resource deadlock would occur", "Resource deadlock avoided"),
+    ("Result not representable", "Numerical result out of range"),
+    ("Symbolic link loop", "Too many levels of symbolic links"),
+    (
+        "Value too large for data type",
+        "Value too large for defined data type",
+    ),
+    ("Cross-device link", "Invalid cross-device link"),
+];
+
+/// Gives errors the numbers and texts of Linux: programs print them.
+fn linux_errors(root: &Path) -> Result<(), Failed> {
+    let musl = root.join(MUSL);
+    let text = |file: &Path| read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let numbers = text(&musl.join("arch/powerpc/bits/errno.h"))?;
+    // Linux has no rights of files that are open. WASI's error comes if a folder was not given.
+    let numbers = format!("{numbers}\n#define ENOTCAPABLE ENOENT\n");
+    let public = root.join("libc-bottom-half/headers/public");
+    let header = format!("#pragma once\n#include <wasi/api.h>\n{numbers}");
+    write(&public.join("__errno_values.h"), header.as_bytes())?;
+    // There it is a name of ENOTSUP, and in Linux ENOTSUP is one of it.
+    let private = root.join("libc-bottom-half/headers/private/errno.h");
+    let without = text(&private)?.replace("#define EOPNOTSUPP ENOTSUP", "");
+    write(&private, without.as_bytes())?;
+    let api = public.join("wasi/api.h");
+    let known = text(&api)?;
+    let numbered = known.lines().map(|line| linux_number(line, &numbers));
+    let numbered: String = numbered.map(|line| line + "\n").collect();
+    write(&api, numbered.as_bytes())?;
+
+    let texts = musl.join("src/errno/__strerror.h");
+    let mut said = text(&texts)?.replace(
+        "#ifdef __wasilibc_unmodified_upstream // errno value not in WASI",
+        "#if 1",
+    );
+    said = said.replace("E(ENOTCAPABLE, ", "// ");
+    for (from, to) in LINUX_SAYS {
+        said = said.replace(&format!("\"{from}\""), &format!("\"{to}\""));
+    }
+    write(&texts, said.as_bytes())
+}
+
+/// Returns a line of WASI's header in which an error has the number of Linux. `numbers` is the
+/// header with those.
+fn linux_number(line: &str, numbers: &str) -> String {
+    let defined = |name: &str| {
+        let mut lines = numbers.lines().map(|line| line.split_whitespace());
+        lines.find_map(|mut words| {
+            let is_it = words.next() == Some("#define") && words.next() == Some(name);
+            is_it.then(|| words.next().unwrap_or_default())
+        })
+    };
+    let number = || {
+        let (name, _) = line
+            .strip_prefix("#define __WASI_ERRNO_")?
+            .split_once(' ')?;
+        let mut number = defined(&format!("E{name}"))?;
+        // Some errors are others by another name.
+        while let Some(other) = defined(number) {
+            number = other;
+        }
+        Some(format!("#define __WASI_ERRNO_{name} (UINT16_C({number}))"))
+    };
+    number().unwrap_or_else(|| line.to_owned())
 }
 
 /// Writes the headers to the folder `include`.
@@ -792,6 +901,28 @@ mod tests {
         let of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         for part in ["other.tar.xz: ", of_abc, SOURCE_SHA256, SOURCE_URL] {
             assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn errors_have_the_numbers_of_linux() {
+        let numbers = "#define EPERM 1\n#define EOPNOTSUPP      95\n#define ENOTSUP EOPNOTSUPP\n";
+        for (line, expected) in [
+            (
+                "#define __WASI_ERRNO_PERM (UINT16_C(63))",
+                "#define __WASI_ERRNO_PERM (UINT16_C(1))",
+            ),
+            (
+                "#define __WASI_ERRNO_NOTSUP (UINT16_C(58))",
+                "#define __WASI_ERRNO_NOTSUP (UINT16_C(95))",
+            ),
+            (
+                "#define __WASI_ERRNO_SUCCESS (UINT16_C(0))",
+                "#define __WASI_ERRNO_SUCCESS (UINT16_C(0))",
+            ),
+            ("typedef int other;", "typedef int other;"),
+        ] {
+            assert_eq!(linux_number(line, numbers), expected);
         }
     }
 

@@ -372,6 +372,6 @@ mod tests {
 
     #[test]
     fn a_module_says_its_side_and_order_of_bytes() {
-        assert_eq!(sign(Side::Spu), b"\0\x1a\x09cellworks3 spu big-endian");
+        assert_eq!(sign(Side::Spu), b"\0\x1a\x09cellworks4 spu big-endian");
     }
 }

@@ -1,11 +1,13 @@
 /* What Linux has and WASI has not. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <sys/utsname.h>
@@ -77,5 +79,12 @@ int main(void)
     printf("system %d %d %d\n", system(NULL), system("true"), errno == ENOSYS);
     printf("exited %d %d\n", WIFEXITED(0x300), WEXITSTATUS(0x300));
     print_from_a_buffer();
+
+    /* Errors have the numbers and texts of Linux. */
+    printf("%d %d %d %d %d %d\n", ENOENT, EAGAIN, EINVAL, ENOSYS, ETIMEDOUT, EDEADLK);
+    printf("%d %d %d\n", open("there/is/none", 0), errno, ENODATA);
+    printf("%s, %s, %s, %s\n", strerror(0), strerror(ENOMEM), strerror(EBUSY), strerror(EDOM));
+    /* Sizes of files are of the type long. */
+    printf("%d %d %ld\n", sizeof(off_t), sizeof(struct stat) > 0, lseek(77, 0, SEEK_CUR));
     return 0;
 }
