@@ -11,7 +11,7 @@ use cap_std::fs::Dir;
 use cellworks_cli::{Failure, MachineFlags, Settings, exit_code, with_machine};
 use cellworks_machine::CellMachine;
 use cellworks_runner::{AnyCell, CellWork};
-use cellworks_sim::HazardWatch;
+use cellworks_sim::{Description, HazardWatch};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::driver::alone;
@@ -113,6 +113,20 @@ impl CellWork for Exec {
     }
 }
 
+/// Returns what `/proc/cpuinfo` says: programs look there for the rate of the time base. `clock` and
+/// `timebase` are in hertz. The clock is left out if it is not known.
+fn processors(clock: Option<u64>, timebase: u64, platform: &str) -> String {
+    let clock = clock.map(|hertz| {
+        let (mega, rest) = (hertz / 1_000_000, hertz % 1_000_000);
+        format!("clock\t\t: {mega}.{rest:06}MHz\n")
+    });
+    format!(
+        "processor\t: 0\ncpu\t\t: Cell Broadband Engine, altivec supported\n{}\ntimebase\t: {timebase}\nplatform\t: \
+         {platform}\n",
+        clock.unwrap_or_default()
+    )
+}
+
 fn run(flags: ExecFlags) -> Result<u32, Failure> {
     let ExecFlags {
         machine,
@@ -151,14 +165,22 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
         }),
     };
     let ended = with_machine(&machine, HazardWatch::Warn, settings, |cell, _| {
-        let (time, began) = match cell {
+        let (time, began, processors) = match cell {
             AnyCell::ThisComputer(_) => {
                 let now = SystemTime::now()
                     .duration_since(UNIX_EPOCH)
                     .unwrap_or_default();
-                (TimeOf::ThisComputer, now.as_nanos() as u64)
+                // The time base counts nanoseconds here.
+                let processors = processors(None, 1_000_000_000, "Cell");
+                (TimeOf::ThisComputer, now.as_nanos() as u64, processors)
             }
-            AnyCell::Simulated(_) => (TimeOf::Simulation, SIMULATED_START),
+            AnyCell::Simulated(sim) => {
+                let Description { name, clock, .. } = sim.description();
+                let platform = if name == "ps3" { "PS3" } else { "Cell" };
+                let (hertz, timebase) = (clock.spu_hz.value, clock.timebase_hz.value);
+                let processors = processors(Some(hertz), timebase, platform);
+                (TimeOf::Simulation, SIMULATED_START, processors)
+            }
         };
         let ready = Ready::new(&name, &file, time)
             .map_err(|failure| Failure::Usage(failure.to_string()))?;
@@ -166,6 +188,7 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
             arguments: command.into_iter().map(bytes).collect(),
             environment,
             folders,
+            processors,
             began,
         };
         cell.on_cell(Exec {

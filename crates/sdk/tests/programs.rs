@@ -176,6 +176,31 @@ fn the_time_base_is_read_by_assembler_too() {
 }
 
 #[test]
+fn the_system_says_the_rate_of_the_time_base() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh("ppu-gcc -O2 -o cpuinfo cpuinfo.c");
+    let cell = "processor\t: 0\ncpu\t\t: Cell Broadband Engine, altivec supported\n";
+    for (machine, rest) in [
+        ("host", "\ntimebase\t: 1000000000\nplatform\t: Cell\n"),
+        (
+            "ps3",
+            "clock\t\t: 3200.000000MHz\n\ntimebase\t: 79800000\nplatform\t: PS3\n",
+        ),
+        (
+            "qs20",
+            "clock\t\t: 3200.000000MHz\n\ntimebase\t: 14318000\nplatform\t: Cell\n",
+        ),
+    ] {
+        let output = bench.exec(&["--machine", machine, "./cpuinfo"]);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(printed, format!("{cell}{rest}"), "{machine}");
+        assert_eq!(output.status.code(), Some(0), "{machine}");
+    }
+}
+
+#[test]
 fn a_thread_that_exits_calls_its_cleanup_handlers() {
     runs_on_the_ppu("cleanup", "at the pop\nfirst\nsecond\n5\n");
 }

@@ -38,7 +38,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cap_std::fs::Dir;
 use cellworks_machine::memory::Backing;
 use cellworks_machine::{CellMachine, ModuleId, RunError, SpeId};
 use wasmtime::{Engine, Linker};
@@ -58,6 +57,7 @@ use wasi::Wasi;
 
 pub(crate) use failure::Failure;
 pub(crate) use program::is_for_spu;
+pub(crate) use wasi::Given;
 
 /// The local stores of a machine, made by the machine's builder.
 #[derive(Clone, Default)]
@@ -94,18 +94,6 @@ impl LocalStores {
 
 /// The size of the local store for which programs of SPUs are linked.
 const LOCAL_STORE_BYTES: usize = 256 << 10;
-
-/// What a user gives a program.
-pub(crate) struct Given {
-    /// The arguments, with the name of the program first.
-    pub(crate) arguments: Vec<Vec<u8>>,
-    /// The environment, as `NAME=value`.
-    pub(crate) environment: Vec<Vec<u8>>,
-    /// The folders that the program may use, with the names by which it knows them.
-    pub(crate) folders: Vec<(String, Dir)>,
-    /// The time of day at the start, in nanoseconds since 1970.
-    pub(crate) began: u64,
-}
 
 /// A program of C that is ready to run.
 pub(crate) struct Ready {
@@ -193,21 +181,10 @@ impl Ready {
         imports::add_to(&mut ppu).map_err(wrong)?;
         jump::add_to(&mut ppu, &program.module).map_err(wrong)?;
         spu::add_to(&mut spu).map_err(wrong)?;
-        let Given {
-            arguments,
-            environment,
-            folders,
-            began,
-        } = given;
         let slices = Slices::default();
         let surroundings = Surroundings {
             shared: Shared {
-                wasi: Arc::new(Mutex::new(Wasi::new(
-                    arguments,
-                    environment,
-                    folders,
-                    began,
-                ))),
+                wasi: Arc::new(Mutex::new(Wasi::new(given))),
                 addresses: Arc::new(Addresses::new(guest.0.at(0))),
                 deeds: Arc::default(),
                 slices: slices.clone(),

@@ -1,7 +1,7 @@
 //! Files, arguments, time and randomness for both sides: `wasi_snapshot_preview1`, over big-endian
 //! memory. All programs of a run share the open files, as on a Cell, whose SPEs ask the PPE.
 //!
-//! A program sees the standard streams, `/dev/null` and the folders that it was given. `cap-std`
+//! A program sees the standard streams, `/dev/null`, `/proc/cpuinfo` and the folders that it was given. `cap-std`
 //! keeps it in them. If it looks elsewhere, a note says what to type. Time is the machine's.
 
 // Rejected: `wasmtime-wasi`, which reads and writes little-endian memory.
@@ -16,6 +16,20 @@ use wasmtime::{Caller, Linker};
 
 use super::guest::{Guest, Outside, element};
 use super::link::{Linked, ask};
+
+/// What a user gives a program.
+pub(crate) struct Given {
+    /// The arguments, with the name of the program first.
+    pub(crate) arguments: Vec<Vec<u8>>,
+    /// The environment, as `NAME=value`.
+    pub(crate) environment: Vec<Vec<u8>>,
+    /// The folders that the program may use, with the names by which it knows them.
+    pub(crate) folders: Vec<(String, Dir)>,
+    /// The text of `/proc/cpuinfo`.
+    pub(crate) processors: String,
+    /// The time of day at the start, in nanoseconds since 1970.
+    pub(crate) began: u64,
+}
 
 /// An error number of Linux. The C library has these, too (`toolchain/library.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +88,10 @@ enum Open {
     },
     /// `/dev`, which has `null`.
     Devices,
+    /// `/proc`, which has `cpuinfo`.
+    Processes,
+    /// A file with this text, which is read from its start to its end.
+    Text(io::Cursor<String>),
     /// All folders that the program was not given.
     Refused,
 }
@@ -84,6 +102,7 @@ impl Open {
         match self {
             Self::Folder { name, .. } => name.as_deref(),
             Self::Devices => Some("/dev"),
+            Self::Processes => Some("/proc"),
             Self::Refused => Some("."),
             _ => None,
         }
@@ -104,6 +123,8 @@ pub(crate) struct Wasi {
     arguments: Vec<Vec<u8>>,
     environment: Vec<Vec<u8>>,
     files: Vec<Option<Open>>,
+    /// The text of `/proc/cpuinfo`.
+    processors: String,
     /// The time of day at the start of the run, in nanoseconds since 1970.
     began: u64,
     /// The state of the generator of random numbers, the same in each run.
@@ -121,14 +142,15 @@ pub(crate) trait HasWasi: Linked {
 }
 
 impl Wasi {
-    /// Makes the surroundings of a run that begins `began` nanoseconds after 1970. `folders` are
-    /// the folders that programs may use, each with the name by which they know it.
-    pub(crate) fn new(
-        arguments: Vec<Vec<u8>>,
-        environment: Vec<Vec<u8>>,
-        folders: Vec<(String, Dir)>,
-        began: u64,
-    ) -> Self {
+    /// Makes the surroundings of a run.
+    pub(crate) fn new(given: Given) -> Self {
+        let Given {
+            arguments,
+            environment,
+            folders,
+            processors,
+            began,
+        } = given;
         // The C library takes the folder with the longest name that fits, of these the last.
         let first = [
             Open::Input,
@@ -136,6 +158,7 @@ impl Wasi {
             Open::Error,
             Open::Refused,
             Open::Devices,
+            Open::Processes,
         ];
         let folders = folders.into_iter().map(|(name, dir)| Open::Folder {
             dir,
@@ -145,6 +168,7 @@ impl Wasi {
             arguments,
             environment,
             files: first.into_iter().chain(folders).map(Some).collect(),
+            processors,
             began,
             random: 0x9e37_79b9_7f4a_7c15,
             has_advised: false,
@@ -161,7 +185,7 @@ impl Wasi {
     fn file(&mut self, fd: u32) -> Result<&mut File, Errno> {
         match self.open(fd)? {
             Open::File(file) => Ok(file),
-            Open::Folder { .. } | Open::Devices | Open::Refused => Err(BADF),
+            Open::Folder { .. } | Open::Devices | Open::Processes | Open::Refused => Err(BADF),
             _ => Err(SPIPE),
         }
     }
@@ -173,7 +197,7 @@ impl Wasi {
         }
         match self.open(fd)? {
             Open::Folder { dir, .. } => Ok(dir),
-            Open::Devices | Open::Refused => Err(NOENT),
+            Open::Devices | Open::Processes | Open::Refused => Err(NOENT),
             _ => Err(NOTDIR),
         }
     }
@@ -271,9 +295,6 @@ impl Wasi {
         Self::buffers(memory, list, count, done, |at, bytes| {
             let bytes = memory.bytes(at, bytes)?;
             match open {
-                Open::Input | Open::Folder { .. } | Open::Devices | Open::Refused => {
-                    return Err(BADF);
-                }
                 Open::Null => {}
                 Open::Output => {
                     let mut output = io::stdout().lock();
@@ -282,6 +303,7 @@ impl Wasi {
                 }
                 Open::Error => io::stderr().lock().write_all(&bytes)?,
                 Open::File(file) => file.write_all(&bytes)?,
+                _ => return Err(BADF),
             }
             Ok(bytes.len())
         })
@@ -296,6 +318,7 @@ impl Wasi {
             let read = match open {
                 Open::Input => io::stdin().lock().read(&mut buffer)?,
                 Open::File(file) => file.read(&mut buffer)?,
+                Open::Text(text) => text.read(&mut buffer)?,
                 Open::Null => 0,
                 _ => return Err(BADF),
             };
@@ -340,9 +363,9 @@ impl Wasi {
 
     fn fd_fdstat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
         let kind = match self.open(fd)? {
-            Open::Input | Open::Output | Open::Error | Open::Null => 2,
+            Open::Input | Open::Output | Open::Error | Open::Null | Open::Text(_) => 2,
             Open::File(_) => 4,
-            Open::Folder { .. } | Open::Devices | Open::Refused => 3,
+            Open::Folder { .. } | Open::Devices | Open::Processes | Open::Refused => 3,
         };
         // All rights but those to seek and tell in a stream, by which a C library knows a terminal.
         let rights = if kind == 2 { !0x24 } else { !0u64 };
@@ -434,12 +457,14 @@ impl Wasi {
         opened: u32,
     ) -> Done {
         let path = Self::path(memory, path.0, path.1)?;
-        if matches!(self.open(fd)?, Open::Devices) && path == "null" {
-            let fd = self.add(Open::Null);
-            return Ok(memory.set_u32(opened, fd?)?);
-        }
-        let open = self.opened(fd, &path, (how, rights, flags));
-        let open = open.inspect_err(|errno| self.advise_if_from_root(fd, &path, *errno))?;
+        let open = match (self.open(fd)?, &*path) {
+            (Open::Devices, "null") => Open::Null,
+            (Open::Processes, "cpuinfo") => Open::Text(io::Cursor::new(self.processors.clone())),
+            _ => {
+                let open = self.opened(fd, &path, (how, rights, flags));
+                open.inspect_err(|errno| self.advise_if_from_root(fd, &path, *errno))?
+            }
+        };
         let fd = self.add(open)?;
         Ok(memory.set_u32(opened, fd)?)
     }
