@@ -833,6 +833,33 @@ fn the_report_at_a_limit_names_lines_of_c() {
 }
 
 #[test]
+fn a_deadlock_in_the_first_libspe_names_the_lines_of_the_program() {
+    let Some(bench) = Bench::of("tests/c/errors") else {
+        return;
+    };
+    bench.sh("spu-gcc -o wait1-spu wait1-spu.c; ppu-embedspu wait1 wait1-spu spu.o; ppu-gcc -o wait1 wait1.c spu.o");
+    let line = |file: &str, text: &str| format!("{file}:{}:", line_with(&bench.expected(file), text));
+    for said in bench.fails(&["./wait1"]) {
+        for part in [
+            "deadlock: every program waits for another",
+            "thread 0 waits for an event of the contexts 0 (spe_event_wait, spe_get_event) at ",
+            "thread 1 waits for the program of context 0 to stop (spe_context_run) at ",
+            &line("wait1.c", "the wait"),
+            &line("wait1.c", "the start"),
+            &line("wait1-spu.c", "the wait"),
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("not known"), "{said}");
+    }
+    // A program of an SPU alone has no line of the program that runs it.
+    for said in bench.fails(&["./wait1-spu"]) {
+        assert!(said.contains(&line("wait1-spu.c", "the wait")), "{said}");
+        assert!(!said.contains("alone.c"), "{said}");
+    }
+}
+
+#[test]
 fn a_wait_for_a_free_spe_is_named() {
     let Some(bench) = Bench::of("tests/c/errors") else {
         return;

@@ -29,6 +29,11 @@ pub(crate) fn with_loader(tools: &dyn Tools, program: &Path) -> Result<Vec<u8>, 
             Input::Object(object.display().to_string()),
         ],
         output: Some(output.display().to_string()),
+        // Its lines are not the user's.
+        flags: vec![format!(
+            "-fdebug-prefix-map={}=/cellworks",
+            kept.path().display()
+        )],
         ..Job::default()
     };
     compile_and_link(tools, Side::Ppu, &job)?;

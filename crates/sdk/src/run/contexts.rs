@@ -47,6 +47,9 @@ mod event {
     pub(super) const SPE_STOPPED: u32 = 8;
 }
 
+/// The context of a unit of `wait_events` that is a word of memory (`libspe2.c`).
+pub(super) const A_WORD: u32 = u32::MAX;
+
 /// The reasons of a stop, and the codes of two of them.
 mod reason {
     pub(super) const EXIT: u32 = 1;
@@ -1047,6 +1050,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         for unit in 0..count {
             let at = element(units, 12, unit);
             let (context, events) = (guest.u32(at)?, guest.u32(at.saturating_add(4))?);
+            let found_at = at.saturating_add(8);
+            if context == A_WORD {
+                ready += u32::from(guest.u32(events)? != guest.u32(found_at)?);
+                continue;
+            }
             let mut found = 0;
             if let Some(context) = self.get(context) {
                 if events & (event::OUT_INTR_MBOX | event::IN_MBOX) != 0 {
@@ -1069,7 +1077,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     found |= events & event::SPE_STOPPED;
                 }
             }
-            guest.set_u32(at.saturating_add(8), found)?;
+            guest.set_u32(found_at, found)?;
             ready += u32::from(found != 0);
         }
         Ok(ready)

@@ -16,10 +16,10 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use cellworks_machine::{AtomicOp, CellMachine, Cycles, Ppe, Span, Time, Wake};
-use wasmtime::{Instance, Store, Val, ValType};
+use wasmtime::{Instance, Store, Val, ValType, WasmBacktrace};
 
 use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe, has_aborted};
-use super::contexts::Contexts;
+use super::contexts::{A_WORD, Contexts};
 use super::engine::Pace;
 use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
@@ -51,6 +51,8 @@ struct Thread {
     question: Option<(Question, Option<Time>)>,
     /// Where it waits, once that was looked up.
     place: Option<&'static str>,
+    /// Where it was started, for waits in functions that our library has started as a thread.
+    begun: Option<WasmBacktrace>,
     charged: u64,
     yields: u64,
     spin: Spin,
@@ -143,6 +145,7 @@ impl<'p> Ppu<'p> {
             future: Box::pin(future),
             question: None,
             place: None,
+            begun: None,
             charged: 0,
             yields: 0,
             spin: Spin::default(),
@@ -363,14 +366,22 @@ impl<'p> Ppu<'p> {
 
     /// Returns where a thread has asked what is not answered yet.
     fn place(&mut self, index: usize) -> Option<&'static str> {
+        let backtrace = self.backtrace(index)?;
+        let program = &self.code.program;
+        let line = program.line(&backtrace);
+        let begun = || program.line(self.threads[index].begun.as_ref()?);
+        Some(line.or_else(begun).unwrap_or_else(|| program.place(&backtrace)))
+    }
+
+    /// Returns the calls that led to a question which is not answered yet.
+    fn backtrace(&mut self, index: usize) -> Option<WasmBacktrace> {
         let thread = &mut self.threads[index];
         thread.link.answer(Answer::Where);
         let _ = thread
             .future
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));
-        let backtrace = thread.link.take_place()?;
-        Some(self.code.program.place(&backtrace))
+        thread.link.take_place()
     }
 
     fn end(&mut self, index: usize, end: wasmtime::Result<u32>) -> Result<(), Failure> {
@@ -560,7 +571,10 @@ impl<'p> Ppu<'p> {
                 stack_bottom,
                 stack_top,
             }) {
-                Ok(thread) => Served::Value(thread.into()),
+                Ok(thread) => {
+                    self.threads[thread as usize].begun = self.backtrace(index);
+                    Served::Value(thread.into())
+                }
                 Err(outside) => outside.into(),
             },
             Question::ThreadDetach { thread } => {
@@ -816,11 +830,15 @@ impl Waits {
                 Question::WaitEvents { units, count, .. } => {
                     let contexts =
                         (0..count).filter_map(|unit| guest.u32(element(units, 12, unit)).ok());
+                    let contexts = contexts.filter(|context| *context != A_WORD);
                     let contexts: Vec<_> = contexts.map(|context| context.to_string()).collect();
-                    format!(
-                        "an event of the contexts {} (spe_event_wait)",
-                        contexts.join(", ")
-                    )
+                    match contexts.is_empty() {
+                        true => "an event (spe_get_event)".to_owned(),
+                        false => format!(
+                            "an event of the contexts {} (spe_event_wait, spe_get_event)",
+                            contexts.join(", ")
+                        ),
+                    }
                 }
                 other => other.name().to_owned(),
             };

@@ -1,9 +1,9 @@
 //! Compiled programs of one side: the code, the initial data, and the lines of C.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wasm_encoder::{RawSection, Section};
 use wasmparser::{DataKind, Encoding, ExternalKind, Operator, Parser, Payload};
@@ -94,7 +94,8 @@ struct Lines {
     /// Where the code was before checks of the stack, and then what the pace needs, were inserted:
     /// in the module of the linker, of which the lines are.
     moved: [Moved; 2],
-    interned: HashMap<Vec<usize>, &'static str>,
+    known_places: HashMap<Vec<usize>, Option<&'static str>>,
+    interned: HashSet<&'static str>,
 }
 
 impl Program {
@@ -244,7 +245,8 @@ impl Program {
                 known: None,
                 code_at,
                 moved,
-                interned: HashMap::new(),
+                known_places: HashMap::new(),
+                interned: HashSet::new(),
             }),
         })
     }
@@ -264,33 +266,58 @@ impl Program {
         self.data.iter().map(|(at, bytes)| (*at, bytes.as_slice()))
     }
 
-    /// Returns the innermost line of the user's code in `backtrace`, as `mandel.c:12:3 in render`.
-    /// The text lives as long as this process, once for each place, so that machines can keep it.
+    /// Returns the innermost line of the user's code in `backtrace`, as `mandel.c:12:3 in render`,
+    /// or the name of a function if no line is the user's. The text lives as long as this process,
+    /// once for each place, so that machines can keep it.
     pub(crate) fn place(&self, backtrace: &WasmBacktrace) -> &'static str {
-        let frames = backtrace.frames().iter();
-        let offsets: Vec<usize> = frames
-            .clone()
+        self.line(backtrace).unwrap_or_else(|| {
+            let mut functions = backtrace
+                .frames()
+                .iter()
+                .filter_map(|frame| frame.func_name());
+            let place = match functions.next() {
+                Some("__cell_main") => "a line of main that is not known".to_owned(),
+                Some("__cell_exit" | "__wasi_proc_exit") => "its end".to_owned(),
+                Some(name) => format!("a line of {name} that is not known"),
+                None => "a function without a name".to_owned(),
+            };
+            self.lines().interned(place)
+        })
+    }
+
+    /// Returns the innermost line of the user's code in `backtrace`, if there is one.
+    pub(super) fn line(&self, backtrace: &WasmBacktrace) -> Option<&'static str> {
+        let offsets: Vec<usize> = backtrace
+            .frames()
+            .iter()
             .filter_map(|frame| frame.module_offset())
             .collect();
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = lines.interned.get(&offsets) {
-            return place;
+        let mut lines = self.lines();
+        if let Some(line) = lines.known_places.get(&offsets) {
+            return *line;
         }
         let line = offsets.iter().find_map(|offset| lines.line(*offset));
-        let function = || frames.clone().find_map(|frame| frame.func_name());
-        let place = line.unwrap_or_else(|| match function() {
-            Some("__cell_main") => "a line of main that is not known".to_owned(),
-            Some("__cell_exit" | "__wasi_proc_exit") => "its end".to_owned(),
-            Some(name) => format!("a line of {name} that is not known"),
-            None => "a function without a name".to_owned(),
-        });
-        let place: &'static str = Box::leak(place.into_boxed_str());
-        lines.interned.insert(offsets, place);
-        place
+        let line = line.map(|line| lines.interned(line));
+        lines.known_places.insert(offsets, line);
+        line
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Lines {
+    /// Returns a text that lives as long as this process, once for each text.
+    fn interned(&mut self, text: String) -> &'static str {
+        if let Some(known) = self.interned.get(text.as_str()) {
+            return known;
+        }
+        let text: &'static str = Box::leak(text.into_boxed_str());
+        self.interned.insert(text);
+        text
+    }
+
     /// Returns the user's line at an offset of the compiled module, if it is one.
     fn line(&mut self, offset: usize) -> Option<String> {
         if let Some(sections) = self.sections.take() {

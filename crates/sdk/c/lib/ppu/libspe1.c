@@ -29,6 +29,13 @@ struct thread {
     int is_told;
 };
 
+/* In libspe2.c: as spe_event_wait, but the wait also ends when a word is no longer `old`. */
+extern int __cw_event_wait(spe_event_handler_ptr_t handler, spe_event_unit_t *events, int max_events,
+                           int timeout, const volatile unsigned *word, unsigned old);
+
+/* How often the state of a thread has changed. */
+static volatile unsigned changes;
+
 /* Of all threads and groups. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -115,6 +122,7 @@ static void become(struct thread *thread, int state) {
     pthread_mutex_lock(&lock);
     thread->state = state;
     thread->is_told = 0;
+    changes++;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
 }
@@ -310,17 +318,18 @@ static int find_change(struct spe_event *event, struct group *group) {
     return 0;
 }
 
-/* Waits up to `timeout` milliseconds for a word in an interrupt mailbox of the group. */
-static int find_word(struct spe_event *event, struct group *group, int timeout) {
+/* Waits up to `timeout` milliseconds for a word in an interrupt mailbox of the group, if `words` is
+ * set, and for a change after the first `seen` ones. */
+static int find_word(struct spe_event *event, struct group *group, int words, int timeout, unsigned seen) {
     spe_event_handler_ptr_t handler = spe_event_handler_create();
     int result = handler ? 0 : -1;
-    for (struct thread *thread = group->first; thread && result == 0; thread = thread->next) {
+    for (struct thread *thread = group->first; words && thread && result == 0; thread = thread->next) {
         spe_event_unit_t unit = {SPE_EVENT_OUT_INTR_MBOX, thread->spe, {.ptr = thread}};
         result = spe_event_handler_register(handler, &unit);
     }
     spe_event_unit_t unit;
     if (result == 0)
-        result = spe_event_wait(handler, &unit, 1, timeout);
+        result = __cw_event_wait(handler, &unit, 1, timeout, &changes, seen);
     if (handler)
         spe_event_handler_destroy(handler);
     if (result <= 0)
@@ -330,6 +339,12 @@ static int find_word(struct spe_event *event, struct group *group, int timeout) 
     return result == 1 ? found(event, unit.data.ptr, SPE_EVENT_MAILBOX, word) : result;
 }
 
+static long long milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
 int spe_get_event(struct spe_event *event, int count, int timeout) {
     struct group *group = event && count > 0 ? event->gid : NULL;
     NEEDS(group, -1);
@@ -337,36 +352,22 @@ int spe_get_event(struct spe_event *event, int count, int timeout) {
     event->revents = 0;
     event->data = 0;
     int words = event->events & SPE_EVENT_MAILBOX;
-    int changes = event->events & (SPE_EVENT_STOP | SPE_EVENT_THREAD_EXIT);
-    if (!words && !changes) {
+    if (!words && !(event->events & (SPE_EVENT_STOP | SPE_EVENT_THREAD_EXIT))) {
         errno = ENOTSUP;
         return -1;
     }
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += timeout / 1000;
-    until.tv_nsec += timeout % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    for (int waited = 0;; waited++) {
-        int result = 0, has_waited = 0;
+    long long end = milliseconds() + timeout;
+    for (;;) {
         pthread_mutex_lock(&lock);
-        result = find_change(event, group);
-        if (!result && !words && timeout < 0)
-            pthread_cond_wait(&changed, &lock);
-        else if (!result && !words)
-            has_waited = pthread_cond_timedwait(&changed, &lock, &until) == ETIMEDOUT;
-        if (!result && !words)
-            result = find_change(event, group);
+        int result = find_change(event, group);
+        unsigned seen = changes;
         pthread_mutex_unlock(&lock);
-        /* Of both kinds of events, that of a word is waited for, a millisecond at a time. */
-        if (!result && words) {
-            result = find_word(event, group, !changes ? timeout : timeout == 0 ? 0 : 1);
-            has_waited = !changes || (timeout >= 0 && waited + 1 >= timeout);
-        }
-        if (result || has_waited)
+        long long left = timeout < 0 ? -1 : end - milliseconds();
+        if (timeout >= 0 && left < 0)
+            left = 0;
+        if (!result)
+            result = find_word(event, group, words, left, seen);
+        if (result || left == 0)
             return result;
     }
 }

@@ -354,10 +354,12 @@ struct spe_event_handler {
     spe_event_unit_t *units;
 };
 
-/* A unit as the machine reads it. */
+/* A unit as the machine reads it. If the context is A_WORD, the wait also ends when the word at the
+ * address `events` is no longer `found`. */
 struct waited {
     unsigned context, events, found;
 };
+#define A_WORD (~0u)
 
 spe_event_handler_ptr_t spe_event_handler_create(void) {
     return calloc(1, sizeof(struct spe_event_handler));
@@ -418,8 +420,10 @@ int spe_event_handler_deregister(spe_event_handler_ptr_t handler, spe_event_unit
     return -1;
 }
 
-int spe_event_wait(spe_event_handler_ptr_t handler, spe_event_unit_t *events, int max_events,
-                   int timeout) {
+/* As spe_event_wait. The wait also ends when a word is no longer `old`, and then there may be no
+ * event. */
+int __cw_event_wait(spe_event_handler_ptr_t handler, spe_event_unit_t *events, int max_events,
+                    int timeout, const volatile unsigned *word, unsigned old) {
     NEEDS(handler);
     if (!events || max_events <= 0) {
         errno = EINVAL;
@@ -433,7 +437,8 @@ int spe_event_wait(spe_event_handler_ptr_t handler, spe_event_unit_t *events, in
         waited[i].context = handler->units[i].spe->number;
         waited[i].events = handler->units[i].events;
     }
-    int result = checked(machine_wait_events(waited, count, timeout));
+    waited[count] = (struct waited){A_WORD, (unsigned)word, old};
+    int result = checked(machine_wait_events(waited, count + (word != NULL), timeout));
     int filled = 0;
     /* Another thread may have deregistered units in the meantime. */
     for (unsigned i = 0; result > 0 && i < count && i < handler->count && filled < max_events; i++)
@@ -443,6 +448,11 @@ int spe_event_wait(spe_event_handler_ptr_t handler, spe_event_unit_t *events, in
         }
     free(waited);
     return result < 0 ? -1 : filled;
+}
+
+int spe_event_wait(spe_event_handler_ptr_t handler, spe_event_unit_t *events, int max_events,
+                   int timeout) {
+    return __cw_event_wait(handler, events, max_events, timeout, NULL, 0);
 }
 
 #define MFCIO(name, opcode)                                                                         \
