@@ -645,33 +645,43 @@ fn a_run_that_only_polls_has_a_note() {
         return;
     };
     bench.build("leaves");
+    let mut children = Vec::new();
     for (arguments, file, text) in [
         (&["1", "status"][..], "leaves.c", "polled by the status"),
         (&["1", "read"], "leaves.c", "polled by reading"),
+        (&["1", "yield"], "leaves.c", "polled with yields"),
+        (&["1", "sleep"], "leaves.c", "polled with sleeps"),
+        (&["1", "lock"], "leaves.c", "polled by a lock"),
         (&["3"], "leaves-spu.c", "polled by the SPU"),
     ] {
         let line = line_with(&bench.expected(file), text);
         for machine in MACHINES {
-            let mut child = bench
+            let child = bench
                 .command(SDK)
                 .args(["exec", "--machine", machine, "./leaves"])
                 .args(arguments)
                 .stderr(Stdio::piped())
                 .spawn()
                 .unwrap();
-            let mut said = String::new();
-            let note = BufReader::new(child.stderr.take().unwrap());
-            for line in note.lines() {
-                said = line.unwrap();
-                if said.contains("nothing has happened but polling") {
-                    break;
-                }
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            let named = format!("{file}:{line}:");
-            assert!(said.contains(&named), "{arguments:?} on {machine}: {said}");
+            children.push((child, format!("{file}:{line}:"), arguments, machine));
         }
+    }
+    let mut notes = Vec::new();
+    for (mut child, named, arguments, machine) in children {
+        let mut said = String::new();
+        let note = BufReader::new(child.stderr.take().unwrap());
+        for line in note.lines() {
+            said = line.unwrap();
+            if said.contains("nothing has happened but polling") {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        notes.push((said, named, arguments, machine));
+    }
+    for (said, named, arguments, machine) in notes {
+        assert!(said.contains(&named), "{arguments:?} on {machine}: {said}");
     }
 }
 

@@ -269,6 +269,8 @@ impl<'p> Ppu<'p> {
             match thread.question {
                 None => thread.patience.computes(),
                 Some((question, _)) if polled_context(question).is_some() => {}
+                Some((question, _)) if lets_others_run(question) => {}
+                Some((Question::Clock(Clock::Now), _)) => {}
                 Some(_) => thread.patience.acts(),
             }
             thread.yields += u64::from(is_slice);
@@ -370,7 +372,10 @@ impl<'p> Ppu<'p> {
         let program = &self.code.program;
         let line = program.line(&backtrace);
         let begun = || program.line(self.threads[index].begun.as_ref()?);
-        Some(line.or_else(begun).unwrap_or_else(|| program.place(&backtrace)))
+        Some(
+            line.or_else(begun)
+                .unwrap_or_else(|| program.place(&backtrace)),
+        )
     }
 
     /// Returns the calls that led to a question which is not answered yet.
@@ -472,6 +477,53 @@ impl<'p> Ppu<'p> {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Whether a thread polls on a simulated machine while all others wait.
+    fn polls_alone(&self, index: usize) -> bool {
+        let mut others = self.threads.iter().enumerate();
+        self.code.pace == Pace::Instructions
+            && others.all(|(other, thread)| {
+                other == index || thread.end.is_some() || thread.question.is_some()
+            })
+    }
+
+    /// Lets others run, as a thread asks in a loop that looks at memory.
+    fn yields<'scope, 'env, M: CellMachine>(
+        &mut self,
+        index: usize,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+    ) {
+        /// Stands for memory where the polled contexts have their numbers.
+        const MEMORY: u32 = u32::MAX;
+        self.note_polls_of_memory(index);
+        ppe.yield_now();
+        if !self.polls_alone(index) {
+            return;
+        }
+        let thread = &mut self.threads[index];
+        let wait = thread
+            .spin
+            .polled((MEMORY, 0), 0, thread.charged, ppe.now());
+        if let Some(wait) = wait {
+            let why = "a change of memory that it polls";
+            let until = ppe.now() + wait;
+            ppe.core().wait_until_deadline(&why, until, &mut || false);
+            self.threads[index].spin.waited(ppe.now());
+        }
+    }
+
+    /// Notes that a thread lets others run, and says so if nothing else has happened for long.
+    fn note_polls_of_memory(&mut self, index: usize) {
+        if self.threads[index].patience.polls() {
+            let place = self.place(index).unwrap_or("a place that is not known");
+            let said = note(
+                &who(index),
+                "memory, with sched_yield or a sleep in between,",
+                place,
+            );
+            self.surroundings.say(&said);
+        }
+    }
+
     /// Waits, if a thread polls a status of a context and all other threads wait.
     fn poll<'scope, 'env, M: CellMachine>(
         &mut self,
@@ -480,14 +532,7 @@ impl<'p> Ppu<'p> {
         ppe: &'scope Ppe<'scope, 'env, M>,
         contexts: &Contexts<'scope, 'env, M>,
     ) {
-        let others = self
-            .threads
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != index);
-        let others_wait =
-            |(_, other): (_, &Thread)| other.end.is_some() || other.question.is_some();
-        if self.code.pace == Pace::Clock || !{ others }.all(others_wait) {
+        if !self.polls_alone(index) {
             return;
         }
         let thread = &mut self.threads[index];
@@ -520,23 +565,25 @@ impl<'p> Ppu<'p> {
             question,
             Question::MboxStatus { .. } | Question::StatusLoad { .. }
         );
-        if !is_status {
+        if !is_status && !lets_others_run(question) {
             self.threads[index].spin.other();
         }
         let has_deadline = self.threads[index]
             .question
             .is_some_and(|(_, until)| until.is_some());
         Ok(match question {
-            Question::Clock(Clock::Now) => Served::Value(nanoseconds(ppe.now())),
-            Question::Clock(Clock::Sleep(until)) => {
-                let until = Time::default() + Span::from_nanoseconds(until);
-                if until <= ppe.now() {
-                    ppe.yield_now();
+            Question::Clock(clock) => match clock.until(ppe.now()) {
+                None => Served::Value(nanoseconds(ppe.now())),
+                Some(_) if has_deadline => Served::Waits(None),
+                Some(until) if until <= ppe.now() => {
+                    self.yields(index, ppe);
                     Served::Value(0)
-                } else {
+                }
+                Some(until) => {
+                    self.note_polls_of_memory(index);
                     Served::Waits(Some(until))
                 }
-            }
+            },
             Question::Exit { .. } => unreachable!("`turn` has ended the program"),
             Question::Timebase {} => {
                 let since = ppe.now().since(Time::default());
@@ -559,7 +606,7 @@ impl<'p> Ppu<'p> {
                 }
             }
             Question::ThreadYield {} => {
-                ppe.yield_now();
+                self.yields(index, ppe);
                 Served::Value(0)
             }
             Question::ThreadCreate {
@@ -783,6 +830,14 @@ fn no_register(context: u32, offset: u32, stores: bool) -> String {
     format!(
         "it {does} the word at the offset {offset:#x} of the registers of context {context} (spe_ps_area_get), of which \
          only {can}; spe_mfcio_get and the like issue DMA, and spe_context_run runs a program"
+    )
+}
+
+/// Returns whether a question only lets others run, for a while or once.
+fn lets_others_run(question: Question) -> bool {
+    matches!(
+        question,
+        Question::ThreadYield {} | Question::Clock(Clock::Sleep(_) | Clock::SleepFor(_))
     )
 }
 

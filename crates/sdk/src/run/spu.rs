@@ -24,7 +24,7 @@ use cellworks_machine::mfc::{
     EffectiveAddress, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{
-    CellSpe, Cycles, LateFault, Mfc, SignalRegister, Span, Time, TryIssueError, Wait,
+    CellSpe, Cycles, LateFault, Mfc, SignalRegister, Time, TryIssueError, Wait,
 };
 use wasmtime::{Caller, Instance, Linker, Store, Val, ValType};
 
@@ -609,17 +609,18 @@ impl Run {
             self.spin.other();
         }
         let value = match question {
-            Question::Clock(Clock::Now) => nanoseconds(spe.now()),
-            Question::Clock(Clock::Sleep(until)) => {
-                let until = Time::default() + Span::from_nanoseconds(until);
-                if until <= spe.now() {
+            Question::Clock(clock) => match clock.until(spe.now()) {
+                None => nanoseconds(spe.now()),
+                Some(until) if until <= spe.now() => {
                     spe.yield_now();
-                } else {
+                    0
+                }
+                Some(until) => {
                     let _at = spe.at(self.place());
                     spe.wait_until_deadline(&"the end of its sleep", until, &mut || false);
+                    0
                 }
-                0
-            }
+            },
             Question::Command(command) => return self.issue(spe, command),
             Question::Tags { mask, update } => {
                 let tags = TagMask::from_bits(mask);

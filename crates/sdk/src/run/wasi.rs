@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cap_std::fs::{Dir, File, FileType, Metadata, MetadataExt, OpenOptions};
+use cellworks_machine::{Span, Time};
 use wasmtime::{Caller, Linker};
 
 use super::guest::{Guest, Outside, element};
@@ -116,6 +117,19 @@ pub(crate) enum Clock {
     Now,
     /// Wait until this many nanoseconds have passed since the start of the run.
     Sleep(u64),
+    /// Wait for this many nanoseconds. Without any, others have their turn.
+    SleepFor(u64),
+}
+
+impl Clock {
+    /// Returns the end of a sleep that begins at `now`. The time [`Now`](Self::Now) is no sleep.
+    pub(super) fn until(self, now: Time) -> Option<Time> {
+        match self {
+            Self::Now => None,
+            Self::Sleep(at) => Some(Time::default() + Span::from_nanoseconds(at)),
+            Self::SleepFor(nanoseconds) => Some(now + Span::from_nanoseconds(nanoseconds)),
+        }
+    }
 }
 
 /// What the programs of a run have of the system around them.
@@ -709,7 +723,7 @@ where
         "sched_yield",
         |mut caller: Caller<'_, S>, (): ()| {
             Box::new(async move {
-                ask(&mut caller, Clock::Sleep(0).into()).await?;
+                ask(&mut caller, Clock::SleepFor(0).into()).await?;
                 wasmtime::Result::<u32>::Ok(0)
             })
         },
@@ -753,13 +767,12 @@ where
         Ok(first) => first,
         Err(errno) => return Ok(errno.0.into()),
     };
-    let now = ask(&mut caller, Clock::Now.into()).await?;
-    let until = match is_absolute {
-        false => now.saturating_add(timeout),
-        true if id == 0 => timeout.saturating_sub(lock(caller.data().wasi()).began),
-        true => timeout,
+    let sleep = match is_absolute {
+        false => Clock::SleepFor(timeout),
+        true if id == 0 => Clock::Sleep(timeout.saturating_sub(lock(caller.data().wasi()).began)),
+        true => Clock::Sleep(timeout),
     };
-    ask(&mut caller, Clock::Sleep(until).into()).await?;
+    ask(&mut caller, sleep.into()).await?;
     let write = || -> Done {
         memory.set_bytes(events, &[0; 32])?;
         memory.set_u64(events, user)?;

@@ -1,12 +1,17 @@
 /* Ends, or waits, while the program of an SPE does not end as it should. */
 #include <libspe2.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 extern spe_program_handle_t leaves_spu;
 
 static char data[16384] __attribute__((aligned(128)));
 static long way;
+static volatile int never;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *run(void *spe)
 {
@@ -25,9 +30,17 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, run, spe);
     while (!spe_out_mbox_status(spe)) {}
     spe_out_mbox_read(spe, &word, 1);
-    if (argc > 2 && argv[2][0] == 's')
+    pthread_mutex_lock(&mutex);
+    const char *how = argc > 2 ? argv[2] : "";
+    if (!strcmp(how, "status"))
         while (!spe_out_mbox_status(spe)) {} /* polled by the status */
-    if (argc > 2)
+    if (!strcmp(how, "yield"))
+        while (!never) sched_yield(); /* polled with yields */
+    if (!strcmp(how, "sleep"))
+        while (!never) usleep(100); /* polled with sleeps */
+    if (!strcmp(how, "lock"))
+        while (pthread_mutex_trylock(&mutex)) {} /* polled by a lock */
+    if (*how)
         while (spe_out_mbox_read(spe, &word, 1) <= 0) {} /* polled by reading */
     if (way != 1)
         pthread_join(thread, NULL);

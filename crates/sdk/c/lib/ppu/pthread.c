@@ -392,7 +392,8 @@ int pthread_mutex_destroy(pthread_mutex_t *mutex) {
     return ((struct mutex *)mutex)->locked ? EBUSY : 0;
 }
 
-int pthread_mutex_trylock(pthread_mutex_t *locked) {
+/* Locks a mutex, if it is not locked. */
+static int try(pthread_mutex_t *locked) {
     struct mutex *mutex = (struct mutex *)locked;
     unsigned running = self()->number;
     if (mutex->locked) {
@@ -407,9 +408,17 @@ int pthread_mutex_trylock(pthread_mutex_t *locked) {
     return 0;
 }
 
+/* Programs call it in loops, so others have their turn. */
+int pthread_mutex_trylock(pthread_mutex_t *mutex) {
+    int error = try(mutex);
+    if (error)
+        thread_yield();
+    return error;
+}
+
 static int lock(pthread_mutex_t *locked, long long timeout) {
     struct mutex *mutex = (struct mutex *)locked;
-    while (pthread_mutex_trylock(locked)) {
+    while (try(locked)) {
         if (mutex->type == PTHREAD_MUTEX_ERRORCHECK && mutex->owner == self()->number)
             return EDEADLK;
         if (wait_word(&mutex->locked, 1, timeout, MUTEX))
@@ -630,15 +639,18 @@ int pthread_spin_destroy(pthread_spinlock_t *lock) {
 }
 
 int pthread_spin_trylock(pthread_spinlock_t *lock) {
-    if (*lock)
+    if (*lock) {
+        thread_yield();
         return EBUSY;
+    }
     *lock = 1;
     return 0;
 }
 
 int pthread_spin_lock(pthread_spinlock_t *lock) {
-    while (pthread_spin_trylock(lock))
+    while (*lock)
         wait_word((volatile int *)lock, 1, FOREVER, MUTEX);
+    *lock = 1;
     return 0;
 }
 
