@@ -599,6 +599,13 @@ fn a_store_through_a_null_pointer_is_found_later() {
             "{said}"
         );
     }
+    // A pointer that is read there leads nowhere.
+    let line = line_with(&bench.expected("null.c"), "read here");
+    for said in bench.fails(&["./null", "one", "two"]) {
+        let part = "it used the address 0xf5f5f5f9, and its memory ends at 0x10000000; it has read this pointer";
+        let named = format!("null.c:{line}:");
+        assert!(said.contains(part) && said.contains(&named), "{said}");
+    }
     let line = line_with(&bench.expected("null.c"), "found here");
     for said in bench.fails(&["./null", "more"]) {
         let named = format!("null.c:{line}:");
@@ -752,6 +759,22 @@ fn a_program_that_ends_itself_says_how() {
             "it called a function through a pointer that points to none".to_owned(),
             &both,
         ),
+        (
+            12,
+            "free or realloc an address that malloc did not return, or that it had freed before"
+                .to_owned(),
+            &both,
+        ),
+        (
+            13,
+            "free or realloc an address that malloc did not return".to_owned(),
+            &both,
+        ),
+        (
+            14,
+            "it has stored past the end of memory from malloc".to_owned(),
+            &both,
+        ),
     ] {
         bench.sh(&format!(
             "ppu-gcc -O2 -w -DWAY={way} -o ways ways.c; spu-gcc -O2 -w -DWAY={way} -o spu ways.c"
@@ -848,7 +871,8 @@ fn a_deadlock_in_the_first_libspe_names_the_lines_of_the_program() {
         return;
     };
     bench.sh("spu-gcc -o wait1-spu wait1-spu.c; ppu-embedspu wait1 wait1-spu spu.o; ppu-gcc -o wait1 wait1.c spu.o");
-    let line = |file: &str, text: &str| format!("{file}:{}:", line_with(&bench.expected(file), text));
+    let line =
+        |file: &str, text: &str| format!("{file}:{}:", line_with(&bench.expected(file), text));
     for said in bench.fails(&["./wait1"]) {
         for part in [
             "deadlock: every program waits for another",

@@ -4,6 +4,7 @@ use wasmtime::{AsContextMut, Global, Instance, Linker, Store, Trap, Val, WasmBac
 
 use super::engine::{FUEL_OF_INSTRUCTION, Pace};
 use super::link::{FUEL, Fault, FaultAt};
+use super::memory::NULL_FILL;
 use super::program::Program;
 
 /// The instructions after which a program of a simulated machine lets others run. A program that
@@ -115,6 +116,7 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
             Some(at) => {
                 let hint = match program.stack() {
                     Some(_) => "; what is in main memory has to be copied by DMA (mfc_get)",
+                    None if is_of_null(at) => "; it has read this pointer through a null pointer",
                     None => "",
                 };
                 format!("it used the address {at:#x}, and its memory ends at {bytes:#x}{hint}")
@@ -125,6 +127,16 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
         Some(Trap::IntegerDivisionByZero) => "it divided an integer by zero".to_owned(),
         Some(Trap::IntegerOverflow) => "a division of integers has a result that is too large".to_owned(),
         Some(Trap::UnreachableCodeReached) => match functions(error)[..] {
+            [WRONG_FREE, ..] => {
+                "it gave free or realloc an address that malloc did not return, or that it had freed before; or it has \
+                 stored past the end of memory from malloc"
+                    .to_owned()
+            }
+            [DAMAGED_HEAP, ..] => {
+                "it has stored past the end of memory from malloc, or in memory that it had freed, at an earlier line that \
+                 is not known"
+                    .to_owned()
+            }
             [NULL_FILE, ref callers @ ..] => wrong_file(stdio_function(callers).unwrap_or("a function of files")),
             ref functions => ended_itself(functions),
         },
@@ -142,6 +154,13 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
     (why, place)
 }
 
+/// Returns whether an address is that of a pointer in the bytes at address 0 of a PPU program, or
+/// behind it.
+fn is_of_null(at: u64) -> bool {
+    let pointer = u64::from(u32::from_ne_bytes([NULL_FILL; 4]));
+    (pointer..pointer + 0x1_0000).contains(&at)
+}
+
 /// Returns the functions that had called each other when a program failed, the innermost first.
 fn functions(error: &wasmtime::Error) -> Vec<&str> {
     let backtrace = error.downcast_ref::<WasmBacktrace>();
@@ -154,6 +173,10 @@ fn functions(error: &wasmtime::Error) -> Vec<&str> {
 
 /// The function of our C library that ends a program with a null FILE (`lib/libc/turn.c`).
 const NULL_FILE: &str = "__cw_null_file";
+
+/// The functions of our C library that end a program with a wrong heap (`lib/libc/turn.c`).
+const WRONG_FREE: &str = "__cw_wrong_free";
+const DAMAGED_HEAP: &str = "__cw_damaged_heap";
 
 /// Says that the function `name` of the C library got no FILE.
 fn wrong_file(name: &str) -> String {

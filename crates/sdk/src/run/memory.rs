@@ -141,6 +141,9 @@ pub(super) struct MainMemory(pub(super) SharedMemory);
 /// The bytes at the start of the PPU's memory that commands must not use.
 pub(super) const NULL_BYTES: usize = 1_024;
 
+/// What each of these bytes is. A pointer that is read there leads out of every memory.
+pub(super) const NULL_FILL: u8 = 0xf5;
+
 // SAFETY: as for `SharedMemory`.
 unsafe impl Backing for MainMemory {
     fn base(&self) -> NonNull<u8> {

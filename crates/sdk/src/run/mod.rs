@@ -47,7 +47,7 @@ use code::Code;
 use contexts::Contexts;
 use engine::{Pace, engine};
 use guest::Guest;
-use memory::{MainMemory, SharedMemory};
+use memory::{MainMemory, NULL_BYTES, NULL_FILL, SharedMemory};
 use ppu::Ppu;
 use program::{Program, Side};
 use shared::Shared;
@@ -166,6 +166,8 @@ impl Ready {
                 .set_bytes(at as u32, bytes)
                 .expect("`Program` has checked its data");
         }
+        // A program that has no room for them is damaged, and uses other memory at its own risk.
+        let _ = guest.set_bytes(0, &[NULL_FILL; NULL_BYTES]);
         let local_stores = local_stores
             .0
             .lock()

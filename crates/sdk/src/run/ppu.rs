@@ -25,7 +25,7 @@ use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
 use super::imports::{Question, State, ThreadExit};
 use super::link::{Answer, Link};
-use super::memory::{NULL_BYTES, SharedMemory, next_instance_has};
+use super::memory::{NULL_BYTES, NULL_FILL, SharedMemory, next_instance_has};
 use super::patience::{Patience, note};
 use super::slice::Slice;
 use super::spin::Spin;
@@ -329,10 +329,10 @@ impl<'p> Ppu<'p> {
     fn check_null(&mut self, index: usize) -> Result<(), Failure> {
         let mut bytes = [0; NULL_BYTES];
         self.guest.0.read(0, &mut bytes);
-        let Some(at) = bytes.iter().position(|byte| *byte != 0) else {
+        let Some(at) = bytes.iter().position(|byte| *byte != NULL_FILL) else {
             return Ok(());
         };
-        // The first byte of a number is often 0.
+        // The first byte of a number may be what was there.
         let at = at & !3;
         let place = match self.threads[index].question {
             Some(_) => self.place(index),

@@ -582,6 +582,17 @@ fn adapt(root: &Path) -> Result<(), Failed> {
             &format!("return __cw_held(dl{call})"),
         )?;
     }
+    // Without these, what it finds is undefined behaviour. No chunk is one of mmap here.
+    let chunks = dlmalloc.with_file_name("malloc.c");
+    edit(
+        &chunks,
+        "#define ok_inuse(p)     is_inuse(p)",
+        "#define ok_inuse(p)     (is_inuse(p) && !is_mmapped(p))",
+    )?;
+    let checks = "#define USAGE_ERROR_ACTION(m, p) __cw_wrong_free()\n\
+                  #define CORRUPTION_ERROR_ACTION(m) __cw_damaged_heap()\n\
+                  #include \"malloc.c\"";
+    edit(&dlmalloc, "#include \"malloc.c\"", checks)?;
     edit(
         &dlmalloc,
         "    dlfree(ptr);",

@@ -14,6 +14,11 @@ extern struct __cw_turn __cw_turn;
 /* Ends the program, which gave a null pointer to a function of files. */
 _Noreturn void __cw_null_file(void);
 
+/* End the program, which gave free an address that is not one of malloc, or wrote where malloc
+ * keeps its lists. */
+_Noreturn void __cw_wrong_free(void);
+_Noreturn void __cw_damaged_heap(void);
+
 #define __cw_hold() ((void)++__cw_turn.held)
 #define __cw_release() ((void)--__cw_turn.held)
 

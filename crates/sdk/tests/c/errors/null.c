@@ -1,4 +1,4 @@
-/* Stores through a null pointer. */
+/* Stores and reads through a null pointer. */
 #include <stdio.h>
 #include <time.h>
 
@@ -13,6 +13,8 @@ int main(int argc, char **argv)
 {
     struct item *volatile none = NULL;
     (void)argv;
+    if (argc > 2)
+        return none->next->values[1]; /* read here */
     link_up(none);
     if (argc > 1)
         time(NULL); /* found here */

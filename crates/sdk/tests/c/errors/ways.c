@@ -34,6 +34,18 @@ int main(void)
 #elif WAY == 11
     void (*none)(char *) = (void (*)(char *))file;
     none(line);
+#elif WAY == 12
+    char *freed = malloc(40), *kept = malloc(40);
+    free(freed);
+    free(freed);
+    puts(kept);
+#elif WAY == 13
+    free(line + 16);
+#elif WAY == 14
+    char *first = malloc(24), *second = malloc(24);
+    for (volatile char *at = first; at < first + 40; at++)
+        *at = 'x';
+    free(second);
 #endif
     printf("%s\n", line);
     return 0;
