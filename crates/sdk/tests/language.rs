@@ -193,3 +193,32 @@ fn what_webassembly_does_not_have_is_refused_with_a_sentence() {
         assert!(said.contains(sentence), "{said}");
     }
 }
+
+#[test]
+fn wrong_types_of_an_intrinsic_are_named_in_a_few_lines() {
+    for (call, part) in [
+        (
+            "spu_add(a, b)",
+            "note: the 2nd argument of spu_add is __vector unsigned int, and fits if it is vec_float4\n",
+        ),
+        (
+            "spu_sel(a, a)",
+            "note: spu_sel takes 3 arguments, and 2 were given\n",
+        ),
+        (
+            "spu_rlmask(a, 3)",
+            "note: the 1st argument of spu_rlmask is __vector float, and fits if it is vec_",
+        ),
+    ] {
+        let source = format!(
+            "#include <spu_intrinsics.h>\nvector float f(vector float a, vector unsigned int b) {{\n  return {call};\n}}\n\
+             int main(void) {{ return 0; }}\n"
+        );
+        let Some(said) = refusal(&source) else { return };
+        assert!(
+            said.contains("@/refused.c:3:10: error: no matching function"),
+            "{said}"
+        );
+        assert!(said.contains(part) && said.lines().count() < 8, "{said}");
+    }
+}

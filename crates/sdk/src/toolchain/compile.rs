@@ -10,6 +10,7 @@ use crate::driver::tools::{Failed, Side, because};
 
 use super::alignments::Lowered;
 use super::cache::write;
+use super::overloads::shortened;
 use super::programs::Programs;
 use super::remedies::remedies;
 
@@ -237,7 +238,7 @@ impl<'a> FrontEnd<'a> {
             }
         }
         // What cannot be printed is lost.
-        let _ = io::stderr().write_all(said.as_bytes());
+        let _ = io::stderr().write_all(shortened(&said).as_bytes());
         if !read.status.success() {
             for remedy in remedies(&said) {
                 eprintln!("note: {remedy}");

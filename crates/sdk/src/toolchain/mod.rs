@@ -13,6 +13,7 @@ mod cache;
 mod compile;
 mod library;
 mod link;
+mod overloads;
 mod programs;
 mod remedies;
 mod shuffles;
