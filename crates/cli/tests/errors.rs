@@ -46,6 +46,7 @@ fn listed() -> impl Iterator<Item = &'static str> {
         cellworks::machine::TryIssueError,
         cellworks::machine::mailbox::MailboxFull,
         cellworks::machine::memory::AllocateError,
+        cellworks::machine::mfc::CommandFault,
         cellworks::machine::mfc::InvalidCommand,
         cellworks::machine::mfc::MfcFault,
         cellworks::machine::mfc::PushError,

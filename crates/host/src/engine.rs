@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{
-    Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
-    MfcFault, Opcode, Operation, PushError, Tag, TagMask,
+    Command, CommandFault, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor,
+    ListElement, LsAddr, MfcFault, Opcode, Operation, PushError, RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{
     LateFault, LocalStore, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, barrier,
@@ -91,17 +91,19 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         place: impl Fn() -> Option<&'static str>,
     ) -> Result<(), TryIssueError> {
         if self.is_empty() {
-            let performed = self.perform(command);
-            if matches!(performed, Ok(Performed::Complete)) {
-                return Ok(());
-            }
-            return Ok(self.keep(*command, performed?, place())?);
+            return match self.perform(command) {
+                Ok(Performed::Complete) => Ok(()),
+                Ok(performed) => Ok(self.keep(*command, performed, place())?),
+                Err(fault) => Err(self.refused(command.into(), fault).into()),
+            };
         }
         self.drain_or_panic();
         let entry = match self.queue.borrow_mut().push(*command) {
             Ok(entry) => entry,
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
-            Err(PushError::Fault(fault)) => return Err(fault.into()),
+            Err(PushError::Fault(fault)) => {
+                return Err(self.refused(command.into(), fault).into());
+            }
         };
         self.note_place(entry, place());
         self.drain().map_err(|late| late.fault.into())
@@ -156,18 +158,13 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store in main memory. The SPE needs no reservation of the line.
-    pub(crate) fn store_line(
-        &self,
-        operation: Operation,
-        lsa: LsAddr,
-        ea: EffectiveAddress,
-    ) -> Result<(), MfcFault> {
+    /// Stores a line of the local store in main memory, or returns `None` if no region covers it.
+    /// The SPE needs no reservation of the line.
+    pub(crate) fn store_line(&self, lsa: LsAddr, ea: EffectiveAddress) -> Option<()> {
         let line = self.read_line(lsa);
-        let stored = self.translation.with(ea, LINE_BYTES, |block, offset, _| {
+        self.translation.with(ea, LINE_BYTES, |block, offset, _| {
             block.write(offset, &line);
-        });
-        stored.ok_or(MfcFault::DataStorage { operation, ea })
+        })
     }
 
     pub(crate) fn read_line(&self, lsa: LsAddr) -> [u8; LINE_BYTES] {
@@ -195,7 +192,9 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             }),
             Command::ListTransfer(list) => self.walk(list.cursor()),
             Command::QueuedLinePut(put) => {
-                self.store_line(command.into(), put.lsa(), put.ea())?;
+                let (operation, ea) = (command.into(), put.ea());
+                let stored = self.store_line(put.lsa(), ea);
+                stored.ok_or(MfcFault::DataStorage { operation, ea })?;
                 Ok(Performed::Complete)
             }
             Command::StorageControl(control) if control.opcode() == Opcode::Sdcrz => {
@@ -361,14 +360,16 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             self.lists.borrow_mut().push((entry, cursor));
             return Ok(());
         }
-        self.queue.borrow_mut().complete(entry);
+        let mut queue = self.queue.borrow_mut();
+        let command = *queue.command(entry);
+        queue.complete(entry);
         let mut places = self.places.borrow_mut();
         let at = places.iter().position(|(of, _)| *of == entry);
         let place = at.map(|at| places.swap_remove(at).1);
-        match performed {
-            Ok(_) => Ok(()),
-            Err(fault) => Err(LateFault { fault, place }),
-        }
+        performed.map(drop).map_err(|fault| LateFault {
+            fault: self.refused((&command).into(), fault),
+            place,
+        })
     }
 
     fn note_place(&self, entry: EntryId, place: Option<&'static str>) {
@@ -382,7 +383,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         command: Command,
         performed: Performed,
         place: Option<&'static str>,
-    ) -> Result<(), MfcFault> {
+    ) -> Result<(), CommandFault> {
         let pushed = self.queue.borrow_mut().push(command);
         let entry = pushed.expect("an empty queue has room");
         self.queue.borrow_mut().start(entry);
@@ -405,9 +406,23 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    fn text_of(&self, fault: &MfcFault) -> String {
-        let spe = self.local_store.spe();
-        format!("a command that waited in {} of {spe}: {fault}", self.name)
+    #[cold]
+    pub(crate) fn refused(&self, command: RawCommand, fault: MfcFault) -> CommandFault {
+        CommandFault {
+            spe: self.local_store.spe(),
+            command,
+            fault,
+        }
+    }
+
+    fn text_of(&self, fault: &CommandFault) -> String {
+        let CommandFault {
+            spe,
+            command,
+            fault,
+        } = fault;
+        let name = self.name;
+        format!("a command that waited in {name} of {spe}, {command}: {fault}")
     }
 
     /// Takes the fault of a queued command. From now on, no such fault panics.

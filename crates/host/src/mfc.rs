@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::{LINE_BYTES, ReservedLine, Translation};
 use cellworks_machine::mfc::{
-    Command, EffectiveAddress, LsAddr, MfcFault, Operation, RawCommand, SPU_QUEUE_ENTRIES, Tag,
-    TagMask,
+    Command, CommandFault, EffectiveAddress, LsAddr, MfcFault, Operation, RawCommand,
+    SPU_QUEUE_ENTRIES, Tag, TagMask,
 };
 use cellworks_machine::{LateFault, LocalStore, Mfc, TryIssueError, Wait};
 
@@ -60,12 +60,24 @@ impl HostMfc {
         self.engine.advance();
     }
 
-    fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
-        let command = command.check(self.engine.local_store.bytes() as u32)?;
-        let Command::Atomic(atomic) = command else {
+    /// Checks an atomic command, and calls `perform` with the addresses of its lines. `perform`
+    /// returns `None` if no region covers the line at the effective address.
+    fn atomic<R>(
+        &self,
+        command: RawCommand,
+        perform: impl FnOnce(LsAddr, EffectiveAddress) -> Option<R>,
+    ) -> Result<R, CommandFault> {
+        let refused = |fault| self.engine.refused(command, fault);
+        let checked = command.check(self.engine.local_store.bytes() as u32);
+        let checked = checked.map_err(refused)?;
+        let Command::Atomic(atomic) = checked else {
             unreachable!("an atomic's opcode makes an atomic");
         };
-        Ok((Operation::from(&command), atomic.lsa(), atomic.ea()))
+        let (lsa, ea) = (atomic.lsa(), atomic.ea());
+        perform(lsa, ea).ok_or_else(|| {
+            let operation = Operation::from(&checked);
+            refused(MfcFault::DataStorage { operation, ea })
+        })
     }
 }
 
@@ -85,8 +97,10 @@ impl Mfc for HostMfc {
             let caller = self.worker.sleeper(self.engine.local_store.spe());
             self.worker.places.of(caller.thread())
         };
-        self.engine
-            .try_issue(checked.as_ref().map_err(|fault| *fault)?, place)
+        match &checked {
+            Ok(checked) => self.engine.try_issue(checked, place),
+            Err(fault) => Err(self.engine.refused(command, *fault).into()),
+        }
     }
 
     fn free_entries(&self) -> usize {
@@ -110,40 +124,39 @@ impl Mfc for HostMfc {
         self.engine.take_late_fault()
     }
 
-    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
-        let (operation, lsa, ea) = self.line(RawCommand::getllar(lsa, ea))?;
-        let translation = self.translation();
-        let mut line = [0; LINE_BYTES];
-        let reserved = translation.with(ea, LINE_BYTES, |block, offset, _| {
-            block.can_be_reserved().then(|| {
-                let all = || translation.stores_in_flight();
-                block.reserve(offset / LINE_BYTES, &mut line, all)
-            })
-        });
-        let Some(Some(reserved)) = reserved else {
-            return Err(MfcFault::DataStorage { operation, ea });
-        };
-        self.reservation.set(Some((ea, reserved)));
-        self.reserved_bytes.set(line);
-        self.engine.local_store.write(lsa, &line);
-        Ok(())
+    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), CommandFault> {
+        self.atomic(RawCommand::getllar(lsa, ea), |lsa, ea| {
+            let translation = self.translation();
+            let mut line = [0; LINE_BYTES];
+            let reserved = translation.with(ea, LINE_BYTES, |block, offset, _| {
+                block.can_be_reserved().then(|| {
+                    let all = || translation.stores_in_flight();
+                    block.reserve(offset / LINE_BYTES, &mut line, all)
+                })
+            })??;
+            self.reservation.set(Some((ea, reserved)));
+            self.reserved_bytes.set(line);
+            self.engine.local_store.write(lsa, &line);
+            Some(())
+        })
     }
 
-    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault> {
-        let (operation, lsa, ea) = self.line(RawCommand::putllc(lsa, ea))?;
-        let line = self.engine.read_line(lsa);
-        let (reservation, read) = (self.reservation.take(), self.reserved_bytes.get());
-        let stored = self.translation().with(ea, LINE_BYTES, |block, _, _| {
-            reservation.is_some_and(|(at, reserved)| {
-                at == ea && block.store_conditional(reserved, &read, &line)
+    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, CommandFault> {
+        self.atomic(RawCommand::putllc(lsa, ea), |lsa, ea| {
+            let line = self.engine.read_line(lsa);
+            let (reservation, read) = (self.reservation.take(), self.reserved_bytes.get());
+            self.translation().with(ea, LINE_BYTES, |block, _, _| {
+                reservation.is_some_and(|(at, reserved)| {
+                    at == ea && block.store_conditional(reserved, &read, &line)
+                })
             })
-        });
-        stored.ok_or(MfcFault::DataStorage { operation, ea })
+        })
     }
 
-    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
-        let (operation, lsa, ea) = self.line(RawCommand::putlluc(lsa, ea))?;
-        self.engine.store_line(operation, lsa, ea)
+    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), CommandFault> {
+        self.atomic(RawCommand::putlluc(lsa, ea), |lsa, ea| {
+            self.engine.store_line(lsa, ea)
+        })
     }
 
     fn reservation_lost(&self) -> bool {

@@ -383,8 +383,11 @@ impl CellPpeCore for HostPpe {
     #[track_caller]
     fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
         let proxy = self.proxy(spe);
-        let command = command.check_proxy(proxy.local_store.bytes() as u32)?;
-        proxy.try_issue(&command, || None)
+        let checked = command.check_proxy(proxy.local_store.bytes() as u32);
+        match &checked {
+            Ok(checked) => proxy.try_issue(checked, || None),
+            Err(fault) => Err(proxy.refused(command, *fault).into()),
+        }
     }
 
     #[track_caller]

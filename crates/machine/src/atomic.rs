@@ -6,7 +6,7 @@
 //! For one word, [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is faster.
 
 use crate::memory::LINE_BYTES;
-use crate::mfc::{EffectiveAddress, MfcFault};
+use crate::mfc::{CommandFault, EffectiveAddress};
 
 /// A read-modify-write operation on a 32-bit word. Arithmetic wraps around. The paper CellStats,
 /// section 3.1.5, measures `Add(n)`, `Subtract(n)`, `Add(1)`, `Subtract(1)` and `Set(n)`.
@@ -90,7 +90,7 @@ pub enum AtomicError {
     },
     /// The MFC refused a command of the operation.
     #[error(transparent)]
-    Mfc(#[from] MfcFault),
+    Mfc(#[from] CommandFault),
 }
 
 crate::debug_by_display!(AtomicError);

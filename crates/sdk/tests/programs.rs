@@ -468,7 +468,7 @@ fn errors_of_spu_programs_name_the_line_of_c() {
     // What is wrong, and a part of the message.
     let cases = [
         (1, "get with tag 40: a tag is 0 to 31"),
-        (2, "get of 24 bytes: a transfer moves"),
+        (2, ", 24 bytes, tag 3): get of 24 bytes: a transfer moves"),
         (3, "for this size the address is a multiple of 16"),
         (
             4,
@@ -476,7 +476,8 @@ fn errors_of_spu_programs_name_the_line_of_c() {
         ),
         (
             5,
-            "get of 16 bytes at effective address 0x20000000: this memory is not mapped",
+            "effective address 0x20000000, 16 bytes, tag 3): get of 16 bytes at effective address 0x20000000: this memory \
+             is not mapped",
         ),
         (
             6,

@@ -27,7 +27,7 @@ use std::rc::Rc;
 
 use cellworks_machine::mailbox::{MailboxFull, MailboxStatus, Outbound};
 use cellworks_machine::memory::{LINE_BYTES, Translation};
-use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
+use cellworks_machine::mfc::{CommandFault, EffectiveAddress, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, CellPpeCore, Cycles, PpeCore, ProblemStateRegister, Processor, Program,
     RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, SpeId, Time, Timebase, Topology,
@@ -521,7 +521,7 @@ impl CellPpeCore for SimPpe {
     }
 
     #[track_caller]
-    fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
+    fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), CommandFault> {
         loop {
             match self.try_issue_proxy(spe, command) {
                 Ok(()) => return Ok(()),

@@ -1,7 +1,7 @@
 //! The errors of requests and of measurements.
 
 use cellworks_machine::memory::AllocateError;
-use cellworks_machine::mfc::MfcFault;
+use cellworks_machine::mfc::CommandFault;
 use cellworks_machine::sizes::in_words;
 use cellworks_machine::{AtomicError, RunError, SpeId, StageError};
 
@@ -83,7 +83,7 @@ pub enum SpeError {
     Stage(#[from] StageError),
     /// The MFC refused a command.
     #[error(transparent)]
-    Mfc(#[from] MfcFault),
+    Mfc(#[from] CommandFault),
     /// An atomic operation was refused.
     #[error(transparent)]
     Atomic(#[from] AtomicError),

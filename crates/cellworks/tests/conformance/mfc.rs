@@ -2,7 +2,7 @@
 
 use cellworks::machine::memory::AllocateError;
 use cellworks::machine::mfc::{
-    EffectiveAddress, ListElement, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
+    CommandFault, EffectiveAddress, ListElement, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks::machine::{
     CellMachine, CellSpe, LateFault, Mfc, ModuleId, ProblemStateRegister, SignalRegister, Spe,
@@ -15,6 +15,7 @@ on_every_cell![
     every_legal_size_is_moved_both_ways,
     what_the_architecture_forbids_is_refused,
     an_address_that_no_region_covers_is_a_fault,
+    a_fault_names_the_spe_and_the_whole_command,
     a_region_that_is_gone_is_a_fault,
     a_list_gathers_and_scatters,
     a_list_with_stall_and_notify_waits_for_its_acknowledgement,
@@ -109,7 +110,8 @@ fn an_address_that_no_region_covers_is_a_fault<M: CellMachine>(machine: &M) {
         let fault = spe
             .mfc()
             .issue(RawCommand::put(LsAddr(0), nowhere, 16, TAG));
-        assert!(matches!(fault, Err(MfcFault::DataStorage { ea, .. }) if ea == nowhere));
+        let fault = fault.unwrap_err().fault;
+        assert!(matches!(fault, MfcFault::DataStorage { ea, .. } if ea == nowhere));
         // The last bytes of the region are legal, bytes behind the region are not.
         let last = region.at(4_080);
         spe.mfc()
@@ -118,6 +120,64 @@ fn an_address_that_no_region_covers_is_a_fault<M: CellMachine>(machine: &M) {
         spe.mfc()
             .issue(RawCommand::get(LsAddr(0), last, 32, TAG))
             .unwrap_err();
+    });
+}
+
+fn a_fault_names_the_spe_and_the_whole_command<M: CellMachine>(machine: &M) {
+    let region = machine.allocate(module(), 4_096).unwrap();
+    let ea = region.at(0);
+    let on_spe = |program: &(dyn Fn(&M::Spe) + Sync)| {
+        let ended = machine.run(|ppe| {
+            ppe.spawn(spe(1), |spe: &M::Spe| program(spe))
+                .join()
+                .unwrap();
+        });
+        ended.unwrap();
+    };
+    on_spe(&|this| {
+        let mfc = this.mfc();
+        let get = RawCommand::get(LsAddr(0x1000), ea, 24, TAG);
+        let refused = mfc.issue(get).unwrap_err();
+        assert_eq!((refused.spe, refused.command), (spe(1), get));
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "the MFC of SPE 1 refused get (local store address 0x1000, effective address {ea}, 24 bytes, tag 5): get \
+                 of 24 bytes: a transfer moves 0, 1, 2, 4, 8 or 16 bytes or a multiple of 16; use 16 or 32 (MFC DMA \
+                 alignment, class 0 bit 0; CBEA p.57)"
+            )
+        );
+        let nowhere = EffectiveAddress(0x1000);
+        write_list(this, LsAddr(0x100), &[element(nowhere, 16, false)]);
+        let list = RawCommand::putl(LsAddr(0x2000), 0, LsAddr(0x100), 8, TAG);
+        let line = LsAddr(0x3000);
+        let unmapped = "this memory is not mapped or may not be accessed so; use an address in memory that the machine \
+                        allocated (MFC data-storage interrupt; CBEA p.118)";
+        for (refused, text) in [
+            (
+                mfc.issue(list).unwrap_err(),
+                "the MFC of SPE 1 refused putl (local store address 0x2000, list of 8 bytes at local store address 0x100, \
+                 EAH 0x0, tag 5): element 0 (16 bytes) of a putl",
+            ),
+            (
+                mfc.getllar(line, nowhere).unwrap_err(),
+                "the MFC of SPE 1 refused getllar (local store address 0x3000, effective address 0x1000, 128 bytes): \
+                 getllar of 128 bytes",
+            ),
+            (
+                mfc.putllc(line, nowhere).unwrap_err(),
+                "the MFC of SPE 1 refused putllc (local store address 0x3000, effective address 0x1000, 128 bytes): \
+                 putllc of 128 bytes",
+            ),
+            (
+                mfc.putlluc(line, nowhere).unwrap_err(),
+                "the MFC of SPE 1 refused putlluc (local store address 0x3000, effective address 0x1000, 128 bytes): \
+                 putlluc of 128 bytes",
+            ),
+        ] {
+            let text = format!("{text} at effective address 0x1000: {unmapped}");
+            assert_eq!(refused.to_string(), text);
+        }
     });
 }
 
@@ -488,6 +548,10 @@ fn a_list_to_a_full_mailbox_loses_no_word<M: CellMachine>(machine: &M) {
         .unwrap();
 }
 
+fn bad_list(nowhere: EffectiveAddress) -> RawCommand {
+    RawCommand::getlf(LsAddr(0x2000), nowhere.eah(), LsAddr(0x100), 8, TAG)
+}
+
 /// Runs a program on SPE 0 with a put that waits for room in a mailbox, and a list behind it. The
 /// list names memory that does not exist, and starts when the program calls `room`.
 fn with_a_late_fault<M: CellMachine>(
@@ -512,10 +576,9 @@ fn with_a_late_fault<M: CellMachine>(
         for (at, word) in [0x100, 0x104].into_iter().zip(element.to_words()) {
             of.local_store().write_word(LsAddr(at), word);
         }
-        let list = RawCommand::getlf(LsAddr(0x2000), nowhere.eah(), LsAddr(0x100), 8, TAG);
         {
             let _at = of.at("list.c:7");
-            of.mfc().issue(list).unwrap();
+            of.mfc().issue(bad_list(nowhere)).unwrap();
         }
         assert!(of.mfc().incomplete_tags().contains(TAG));
         of.send_signal(spe(1), SignalRegister::One, 1);
@@ -535,7 +598,8 @@ fn with_a_late_fault<M: CellMachine>(
         .map_err(|error| error.to_string())?
 }
 
-const LATE: &str = "a command that waited in the MFC queue of SPE 0";
+const LATE: &str = "a command that waited in the MFC queue of SPE 0, getlf (local store address 0x2000, list of 8 bytes \
+                    at local store address 0x100, EAH 0x0, tag 5)";
 
 fn a_late_fault_is_a_panic_of_the_next_use_of_the_queue<M: CellMachine>(machine: &M) {
     let panic = with_a_late_fault(
@@ -564,6 +628,12 @@ fn a_program_that_asks_takes_late_faults_itself<M: CellMachine>(machine: &M) {
                 "{late}"
             );
             let LateFault { fault, place } = late;
+            let CommandFault {
+                spe: of,
+                command,
+                fault,
+            } = fault;
+            assert_eq!((of, command), (spe.id(), bad_list(nowhere)));
             assert!(
                 matches!(fault, MfcFault::DataStorage { ea, .. } if ea == nowhere),
                 "{fault:?}"

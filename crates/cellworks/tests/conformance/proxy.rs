@@ -239,16 +239,25 @@ fn what_the_proxy_queue_does_not_take_is_refused<M: CellMachine>(machine: &M) {
         .run(|ppe| {
             let ea = region.at(0);
             let refused = |command: RawCommand| ppe.issue_proxy(spe(0), command).unwrap_err().to_string();
+            let eah = ea.eah();
             assert_eq!(
-                refused(RawCommand::getl(DATA, ea.eah(), LsAddr(0x100), 8, TAG)),
-                "getl: the proxy queue, through which the PPE issues, takes no lists and no atomic commands; issue it \
-                 from a program on the SPE (MFC invalid DMA command, class 0 bit 1; CBEA p.57)"
+                refused(RawCommand::getl(DATA, eah, LsAddr(0x100), 8, TAG)),
+                format!(
+                    "the MFC of SPE 0 refused getl (local store address 0x1000, list of 8 bytes at local store address \
+                     0x100, EAH {eah:#x}, tag 5): getl: the proxy queue, through which the PPE issues, takes no lists \
+                     and no atomic commands; issue it from a program on the SPE (MFC invalid DMA command, class 0 bit \
+                     1; CBEA p.57)"
+                )
             );
-            assert!(refused(RawCommand::getllar(DATA, ea)).starts_with("getllar: the proxy queue"));
+            assert!(refused(RawCommand::getllar(DATA, ea)).contains("): getllar: the proxy queue"));
             assert_eq!(
                 refused(RawCommand::new(Opcode::Gets, DATA, ea, 16, TAG)),
-                "gets: it would start the SPU after the transfer, which a Cell allows here and this machine does not; \
-                 use get, and `Ppe::spawn` to start a program (MFC invalid DMA command, class 0 bit 1; CBEA p.57)"
+                format!(
+                    "the MFC of SPE 0 refused gets (local store address 0x1000, effective address {ea}, 16 bytes, tag \
+                     5): gets: it would start the SPU after the transfer, which a Cell allows here and this machine \
+                     does not; use get, and `Ppe::spawn` to start a program (MFC invalid DMA command, class 0 bit 1; \
+                     CBEA p.57)"
+                )
             );
             // The proxy queue refuses other illegal commands as the SPU's queue does.
             assert!(refused(RawCommand::get(DATA, ea, 24, TAG)).contains("DMA alignment"));
@@ -256,7 +265,7 @@ fn what_the_proxy_queue_does_not_take_is_refused<M: CellMachine>(machine: &M) {
             let past_the_end = LsAddr(256 * 1024 - 16);
             assert!(refused(RawCommand::get(past_the_end, ea, 32, TAG)).contains("past the"));
             let nowhere = RawCommand::put(DATA, EffectiveAddress(0x1000), 16, TAG);
-            assert!(refused(nowhere).starts_with("put of 16 bytes at effective address 0x1000: this memory"));
+            assert!(refused(nowhere).contains("): put of 16 bytes at effective address 0x1000: this memory"));
             assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TagMask::NONE);
         })
         .unwrap();

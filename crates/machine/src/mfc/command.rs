@@ -312,6 +312,24 @@ impl Command {
     }
 }
 
+/// Returns the values of the channel writes, with the addresses of lines rounded down.
+impl From<&Command> for RawCommand {
+    fn from(command: &Command) -> RawCommand {
+        let (lsa, ea) = match command {
+            Command::Transfer(c) => (c.lsa, c.ea),
+            Command::ListTransfer(c) => (c.lsa, EffectiveAddress::from_halves(c.eah, c.list.0)),
+            Command::SendSignal(c) => (c.lsa, c.ea),
+            Command::Ordering(_) => (LsAddr(0), EffectiveAddress(0)),
+            Command::Atomic(c) => (c.lsa, c.ea),
+            Command::QueuedLinePut(c) => (c.lsa, c.ea),
+            Command::StorageControl(c) => (LsAddr(0), c.ea),
+        };
+        let tag = command.tag().unwrap_or(Tag::of::<0>());
+        let size = Operation::from(command).bytes;
+        RawCommand::new(command.opcode(), lsa, ea, size, tag)
+    }
+}
+
 impl From<&Command> for Operation {
     fn from(command: &Command) -> Operation {
         let bytes = match command {

@@ -5,6 +5,8 @@ use std::fmt;
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
 use super::opcode::Opcode;
+use super::raw::RawCommand;
+use crate::id::SpeId;
 
 /// The reason why the MFC refused a command. The message contains the command, the value, the rule
 /// and a legal example. In the architecture, the first four faults are interrupts and suspend the
@@ -77,6 +79,20 @@ pub enum MfcFault {
 }
 
 crate::debug_by_display!(MfcFault);
+
+/// A fault, with the command that caused it and the MFC that refused the command.
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the MFC of {spe} refused {command}: {fault}")]
+pub struct CommandFault {
+    /// The SPE of the MFC. The command came from its program, or from the PPE to its proxy queue.
+    pub spe: SpeId,
+    /// The command.
+    pub command: RawCommand,
+    /// The fault.
+    pub fault: MfcFault,
+}
+
+crate::debug_by_display!(CommandFault);
 
 /// The operation in the message of a fault: a command, or one element of a list command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

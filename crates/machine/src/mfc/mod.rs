@@ -35,7 +35,7 @@ pub use command::{
     Atomic, Command, ListTransfer, OrderingCommand, QueuedLinePut, SendSignal, StorageControl,
     Transfer,
 };
-pub use fault::{InvalidCommand, MfcFault, Misalignment, Operation};
+pub use fault::{CommandFault, InvalidCommand, MfcFault, Misalignment, Operation};
 pub use limits::{LIST_ELEMENT_BYTES, LOCK_LINE_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
 pub use list::{ElementTransfer, ListCursor, ListElement};
 pub use opcode::{Direction, Opcode, Order};

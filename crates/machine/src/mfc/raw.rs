@@ -3,9 +3,11 @@
 // Rejected: `unsafe fn` for raw commands. Callers would have to prove a condition that a table
 // look-up checks in at most 3 ns (the check and an atomic operation together).
 
+use std::fmt;
+
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
-use super::opcode::Opcode;
+use super::opcode::{Class, Opcode};
 use super::tag::Tag;
 
 /// The values of the six channel writes of a command, legal or illegal.
@@ -102,5 +104,84 @@ impl RawCommand {
     /// Returns a `putqlluc`, which stores the lock line at `lsa` to `ea` through the queue.
     pub const fn putqlluc(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
         RawCommand::new(Opcode::Putqlluc, lsa, ea, LOCK_LINE_BYTES, tag)
+    }
+}
+
+/// As `get (local store address 0x1000, effective address 0x20000000, 16 bytes, tag 3)`.
+impl fmt::Display for RawCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RawCommand {
+            opcode: word,
+            size,
+            tag,
+            ..
+        } = *self;
+        let (lsa, ea) = (LsAddr(self.lsa), EffectiveAddress(self.ea));
+        let opcode = Opcode::from_number(word as u16);
+        match opcode {
+            Some(opcode) => write!(f, "{opcode} (")?,
+            None => write!(f, "the command word {word:#010x} (")?,
+        }
+        let class = opcode.map(Opcode::class);
+        if class == Some(Class::Ordering) {
+            return write!(f, "tag {tag})");
+        }
+        write!(f, "local store address {lsa}, ")?;
+        if opcode.is_some_and(Opcode::is_list) {
+            let (list, eah) = (LsAddr(ea.eal()), ea.eah());
+            write!(
+                f,
+                "list of {size} bytes at local store address {list}, EAH {eah:#x}, "
+            )?;
+        } else {
+            write!(f, "effective address {ea}, {size} bytes")?;
+            if class == Some(Class::Atomic) {
+                return f.write_str(")");
+            }
+            f.write_str(", ")?;
+        }
+        write!(f, "tag {tag})")
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_words() {
+        const LSA: LsAddr = LsAddr(0x1000);
+        const EA: EffectiveAddress = EffectiveAddress(0x1_0000_2000);
+        const TAG: Tag = Tag::of::<5>();
+        let get = RawCommand::get(LSA, EA, 16, TAG);
+        for (command, words) in [
+            (
+                get,
+                "get (local store address 0x1000, effective address 0x100002000, 16 bytes, tag 5)",
+            ),
+            (
+                RawCommand { opcode: 0x7, ..get },
+                "the command word 0x00000007 (local store address 0x1000, effective address 0x100002000, 16 bytes, tag 5)",
+            ),
+            (
+                RawCommand { tag: 40, ..get },
+                "get (local store address 0x1000, effective address 0x100002000, 16 bytes, tag 40)",
+            ),
+            (
+                RawCommand::getl(LSA, 1, LsAddr(0x800), 8, TAG),
+                "getl (local store address 0x1000, list of 8 bytes at local store address 0x800, EAH 0x1, tag 5)",
+            ),
+            (
+                RawCommand::sndsig(LSA, EA, TAG),
+                "sndsig (local store address 0x1000, effective address 0x100002000, 4 bytes, tag 5)",
+            ),
+            (
+                RawCommand::putllc(LSA, EA),
+                "putllc (local store address 0x1000, effective address 0x100002000, 128 bytes)",
+            ),
+            (RawCommand::barrier(TAG), "barrier (tag 5)"),
+        ] {
+            assert_eq!(command.to_string(), words);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
 use crate::mailbox::{MailboxFull, MailboxStatus, Outbound};
-use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
+use crate::mfc::{CommandFault, EffectiveAddress, RawCommand, TagMask};
 use crate::ppe::core::CellPpeCore;
 use crate::ppe::{CellMachine, Ppe};
 use crate::signal::{SignalMode, SignalRegister};
@@ -119,7 +119,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///     let spe = SpeId::new(0);
     ///     ppe.issue_proxy(spe, RawCommand::get(LsAddr(0x1000), region.at(0), 4_096, TAG))?;
     ///     ppe.wait_all_proxy(spe, TAG.mask());
-    ///     Ok::<_, cellworks_machine::mfc::MfcFault>(())
+    ///     Ok::<_, cellworks_machine::mfc::CommandFault>(())
     /// })??;
     /// # Ok(())
     /// # }
@@ -145,9 +145,9 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if the command is not legal.
+    /// Returns [`CommandFault`] if the command is not legal.
     #[track_caller]
-    pub fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
+    pub fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), CommandFault> {
         self.core().issue_proxy(spe, command)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
 use crate::mailbox::{MailboxFull, MailboxStatus, Outbound};
-use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
+use crate::mfc::{CommandFault, EffectiveAddress, RawCommand, TagMask};
 use crate::program::Program;
 use crate::signal::{SignalMode, SignalRegister};
 use crate::spe::Spe;
@@ -79,7 +79,7 @@ pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     /// See [`Ppe::issue_proxy`](crate::Ppe::issue_proxy).
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
     #[track_caller]
-    fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
+    fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), CommandFault> {
         let why = format_args!("a free entry in the MFC proxy queue of {spe}");
         issue_when_there_is_room(self, &why, || self.try_issue_proxy(spe, command))
     }

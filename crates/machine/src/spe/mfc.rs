@@ -5,11 +5,11 @@ use std::fmt;
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::local_store::LocalStore;
 use crate::memory::LINE_BYTES;
-use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
+use crate::mfc::{CommandFault, EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use crate::wake::{Wait, wait_for_some};
 
 /// The Memory Flow Controller of an SPE, for its program. The machine checks local-store addresses
-/// and effective addresses: a wrong address returns an [`MfcFault`] without any access, and the
+/// and effective addresses: a wrong address returns a [`CommandFault`] without any access, and the
 /// refused command takes no queue entry.
 pub trait Mfc: Wait {
     /// Enqueues a command.
@@ -56,23 +56,23 @@ pub trait Mfc: Wait {
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if no region covers the line.
-    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
+    /// Returns [`CommandFault`] if no region covers the line.
+    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), CommandFault>;
 
     /// Stores the line at `lsa` to `ea` if this SPE's reservation of `ea` still holds. Ends the
     /// reservation, and returns whether the line was stored.
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if no region covers the line.
-    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
+    /// Returns [`CommandFault`] if no region covers the line.
+    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, CommandFault>;
 
     /// Stores the line at `lsa` to `ea`, regardless of reservations.
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if no region covers the line.
-    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
+    /// Returns [`CommandFault`] if no region covers the line.
+    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), CommandFault>;
 
     /// Returns whether this SPE has no reservation (the LR event, CBEA page 148).
     fn reservation_lost(&self) -> bool;
@@ -81,9 +81,9 @@ pub trait Mfc: Wait {
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if the command is not legal.
+    /// Returns [`CommandFault`] if the command is not legal.
     #[track_caller]
-    fn issue(&self, command: RawCommand) -> Result<(), MfcFault> {
+    fn issue(&self, command: RawCommand) -> Result<(), CommandFault> {
         let why = "a free entry in its MFC command queue";
         issue_when_there_is_room(self, &why, || self.try_issue(command))
     }
@@ -128,7 +128,7 @@ pub trait Mfc: Wait {
 #[error("{fault}{}", place.map(|place| format!(" (issued at {place})")).unwrap_or_default())]
 pub struct LateFault {
     /// The fault.
-    pub fault: MfcFault,
+    pub fault: CommandFault,
     /// The [place](crate::Spe::at) in foreign source where the command was issued.
     pub place: Option<&'static str>,
 }
@@ -146,7 +146,7 @@ pub enum TryIssueError {
     Full,
     /// The command is not legal.
     #[error(transparent)]
-    Fault(#[from] MfcFault),
+    Fault(#[from] CommandFault),
 }
 
 crate::debug_by_display!(TryIssueError);
@@ -158,7 +158,7 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
     waiter: &W,
     why: &dyn fmt::Display,
     mut attempt: impl FnMut() -> Result<(), TryIssueError>,
-) -> Result<(), MfcFault> {
+) -> Result<(), CommandFault> {
     let mut outcome = Ok(());
     let mut is_done = || match attempt() {
         Err(TryIssueError::Full) => false,

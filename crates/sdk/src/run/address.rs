@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use cellworks_machine::mfc::{
-    Command, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, ListTransfer, MfcFault,
-    Misalignment, Opcode, Operation, RawCommand,
+    Command, CommandFault, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, ListTransfer,
+    MfcFault, Misalignment, Opcode, Operation, RawCommand,
 };
 use cellworks_machine::{ProblemStateRegister, SpeId};
 
@@ -207,9 +207,11 @@ impl Addresses {
         own.map_or(ea, EffectiveAddress)
     }
 
-    /// Returns the fault with the program's own address.
-    pub(super) fn in_program(&self, mut fault: MfcFault) -> MfcFault {
-        match &mut fault {
+    /// Returns the fault with the program's own addresses.
+    pub(super) fn in_program(&self, mut refused: CommandFault) -> CommandFault {
+        let ea = &mut refused.command.ea;
+        *ea = self.own(EffectiveAddress(*ea)).0;
+        match &mut refused.fault {
             MfcFault::DataSegment { ea, .. }
             | MfcFault::DataStorage { ea, .. }
             | MfcFault::ListCrosses4GiB { ea, .. }
@@ -221,7 +223,7 @@ impl Addresses {
             | MfcFault::InvalidDmaCommand { .. }
             | MfcFault::LocalStoreRange { .. } => {}
         }
-        fault
+        refused
     }
 }
 
@@ -303,12 +305,13 @@ mod tests {
         let said = of(&addresses, get(AREA as u64 - 16), &store).unwrap_err();
         assert!(said.contains("at effective address 0x1ffff0"), "{said}");
 
+        let spe = SpeId::new(3);
         let operation = (&get(0x1000).check(256 << 10).unwrap()).into();
         for (machine, own) in [
             (BASE + 0x1234, 0x1234),
             (LOCAL_STORE.0 + 0x40, u64::from(AREA) + 0x40),
             (
-                ProblemStateRegister::InMbox.of(SpeId::new(3)).0,
+                ProblemStateRegister::InMbox.of(spe).0,
                 u64::from(REGISTERS) + 0x400c,
             ),
         ] {
@@ -320,9 +323,14 @@ mod tests {
                 MfcFault::ListCrosses4GiB { operation, ea },
                 MfcFault::DmaAlignment { operation, why },
             ] {
-                let said = addresses.in_program(fault).to_string();
+                let refused = CommandFault {
+                    spe,
+                    command: get(machine),
+                    fault,
+                };
+                let said = addresses.in_program(refused).to_string();
                 let named = format!("effective address {own:#x}");
-                assert!(said.contains(&named), "{said}");
+                assert_eq!(said.matches(&named).count(), 2, "{said}");
             }
         }
     }

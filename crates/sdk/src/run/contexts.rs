@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxStatus, Outbound};
-use cellworks_machine::mfc::{RawCommand, TagMask};
+use cellworks_machine::mfc::{CommandFault, RawCommand, TagMask};
 use cellworks_machine::{
     CellMachine, CellSpe, Handle, Machine, Ppe, SignalMode, SignalRegister, SpeId, TryIssueError,
 };
@@ -809,7 +809,13 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 let translated = checked
                     .and_then(|checked| addresses.of_command(command, &checked, local_store));
                 let issued = translated
-                    .map_err(TryIssueError::Fault)
+                    .map_err(|fault| {
+                        TryIssueError::Fault(CommandFault {
+                            spe,
+                            command,
+                            fault,
+                        })
+                    })
                     .and_then(|command| ppe.try_issue_proxy(spe, command));
                 match issued {
                     Ok(()) => {
@@ -817,9 +823,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         done(0)
                     }
                     Err(TryIssueError::Full) => Ok(Ok(None)),
-                    Err(TryIssueError::Fault(fault)) => {
-                        let fault = addresses.in_program(fault);
-                        surroundings.say(&format!("spe_mfcio failed: {fault}"));
+                    Err(TryIssueError::Fault(refused)) => {
+                        let refused = addresses.in_program(refused);
+                        surroundings.say(&format!("spe_mfcio failed: {refused}"));
                         done(errno::INVAL)
                     }
                 }

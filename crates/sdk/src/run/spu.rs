@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Waker};
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{
-    EffectiveAddress, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
+    CommandFault, EffectiveAddress, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{
     CellSpe, Cycles, LateFault, Mfc, SignalRegister, Time, TryIssueError, Wait,
@@ -694,12 +694,12 @@ impl Run {
         Answer::Value(value)
     }
 
-    fn fault(&mut self, fault: MfcFault) -> Answer {
-        self.exception = match fault {
+    fn fault(&mut self, refused: CommandFault) -> Answer {
+        self.exception = match refused.fault {
             MfcFault::DataSegment { .. } | MfcFault::DataStorage { .. } => Exception::DmaStorage,
             _ => Exception::DmaAlignment,
         };
-        Answer::Fault(self.addresses.in_program(fault).to_string())
+        Answer::Fault(self.addresses.in_program(refused).to_string())
     }
 
     fn late_fault(&mut self, late: LateFault) -> Answer {
@@ -718,7 +718,14 @@ impl Run {
             checked.and_then(|checked| self.addresses.of_command(command, &checked, &self.memory));
         let command = match translated {
             Ok(command) => command,
-            Err(fault) => return self.fault(fault),
+            Err(fault) => {
+                let spe = spe.id();
+                return self.fault(CommandFault {
+                    spe,
+                    command,
+                    fault,
+                });
+            }
         };
         let (lsa, ea) = (LsAddr(command.lsa), EffectiveAddress(command.ea));
         let opcode = Opcode::from_number(command.opcode as u16);
@@ -760,7 +767,7 @@ impl Run {
                     self.code.pace == Pace::Instructions || !spe.mfc().incomplete_tags().is_empty();
                 Answer::Value(is_busy.into())
             }
-            Err(fault) => self.fault(fault),
+            Err(refused) => self.fault(refused),
         }
     }
 

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{
-    Command, EffectiveAddress, EntryId, LsAddr, MfcFault, Operation, PushError, RawCommand, Tag,
-    TagMask,
+    Command, CommandFault, EffectiveAddress, EntryId, LsAddr, MfcFault, Operation, PushError,
+    RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{LateFault, LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
@@ -66,15 +66,26 @@ impl SimMfc {
 
     /// Checks an atomic command. This takes a cycle, so that an endless loop ends at the time
     /// limit.
-    fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
+    fn line(&self, command: RawCommand) -> Result<(LsAddr, EffectiveAddress), CommandFault> {
         self.world.compute(self.processor(), 1);
-        let command = command.check(self.local_store.bytes() as u32)?;
-        let Command::Atomic(atomic) = command else {
+        let mfc = self.state();
+        let refused = |fault| mfc.refused(command, fault);
+        let checked = command.check(self.local_store.bytes() as u32);
+        let checked = checked.map_err(refused)?;
+        let Command::Atomic(atomic) = checked else {
             unreachable!("an atomic's opcode makes an atomic");
         };
-        let operation = Operation::from(&command);
-        self.state().check_line(operation, atomic.ea())?;
-        Ok((operation, atomic.lsa(), atomic.ea()))
+        let found = mfc.check_line(Operation::from(&checked), atomic.ea());
+        found.map_err(refused)?;
+        Ok((atomic.lsa(), atomic.ea()))
+    }
+
+    /// Returns the fault of an atomic command if its line is not there any more.
+    fn gone(&self, command: RawCommand, ea: EffectiveAddress) -> CommandFault {
+        let checked = command.check(self.local_store.bytes() as u32);
+        let operation = Operation::from(&checked.expect("it was legal before"));
+        self.state()
+            .refused(command, MfcFault::DataStorage { operation, ea })
     }
 
     /// Spends the time of getting a line into the atomic unit, and calls `read` at the time at
@@ -186,32 +197,35 @@ impl Mfc for SimMfc {
         let world = &self.world;
         world.pass(self.processor(), world.costs.issue);
         self.panic_if_faulty();
-        let command = command.check(self.local_store.bytes() as u32)?;
+        let refused = |mfc: &MfcState, fault| TryIssueError::from(mfc.refused(command, fault));
         let mut mfc = self.state();
+        let checked = command.check(self.local_store.bytes() as u32);
+        let checked = checked.map_err(|fault| refused(&mfc, fault))?;
         if mfc.free_entries() == 0 {
             return Err(TryIssueError::Full);
         }
         let spes = world.spe_count();
-        let is_list = matches!(command, Command::ListTransfer(_));
+        let is_list = matches!(checked, Command::ListTransfer(_));
         if !is_list {
-            mfc.check_addresses(&command, spes)?;
+            let found = mfc.check_addresses(&checked, spes);
+            found.map_err(|fault| refused(&mfc, fault))?;
         }
-        let entry = match mfc.spu.queue.push(command) {
+        let entry = match mfc.spu.queue.push(checked) {
             Ok(entry) => entry,
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
-            Err(PushError::Fault(fault)) => return Err(fault.into()),
+            Err(PushError::Fault(fault)) => return Err(refused(&mfc, fault)),
         };
         // An earlier command may change a list in local store before the list command starts.
         // Therefore only a list that starts now is checked.
         if is_list
             && mfc.spu.queue.is_runnable(entry)
-            && let Err(fault) = mfc.check_addresses(&command, spes)
+            && let Err(fault) = mfc.check_addresses(&checked, spes)
         {
             mfc.spu.queue.start(entry);
             mfc.spu.queue.complete(entry);
-            return Err(fault.into());
+            return Err(refused(&mfc, fault));
         }
-        world.watch_command(&mut mfc, Issuer::Spu, entry, &command);
+        world.watch_command(&mut mfc, Issuer::Spu, entry, &checked);
         world.start_commands(&mut mfc);
         world.pump(&mut mfc);
         drop(mfc);
@@ -250,6 +264,7 @@ impl Mfc for SimMfc {
             let place = place.expect("a stalled list has a cursor");
             let (stalled, cursor) = mfc.stalled.swap_remove(place);
             if let Err(fault) = mfc.check_list(cursor, world.spe_count()) {
+                let fault = mfc.refused(mfc.spu.queue.command(entry).into(), fault);
                 let place = stalled.issue.place;
                 outcome = outcome.and(Err(LateFault { fault, place }));
                 mfc.spu.queue.complete(entry);
@@ -285,25 +300,27 @@ impl Mfc for SimMfc {
         }
     }
 
-    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
-        let (operation, lsa, ea) = self.line(RawCommand::getllar(lsa, ea))?;
+    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), CommandFault> {
+        let command = RawCommand::getllar(lsa, ea);
+        let (lsa, ea) = self.line(command)?;
         let line = self.fetch_line(ea, || self.world.reserve_line(self.spe, ea));
-        let line = line.ok_or(MfcFault::DataStorage { operation, ea })?;
+        let line = line.ok_or_else(|| self.gone(command, ea))?;
         self.local_store.write(lsa, &line);
         Ok(())
     }
 
-    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault> {
-        let (operation, lsa, ea) = self.line(RawCommand::putllc(lsa, ea))?;
+    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, CommandFault> {
+        let command = RawCommand::putllc(lsa, ea);
+        let (lsa, ea) = self.line(command)?;
         self.claim_line(ea);
         let mut line = [0; LINE_BYTES];
         self.local_store.read(lsa, &mut line);
         let stored = self.world.store_reserved_line(self.spe, ea, &line);
-        stored.ok_or(MfcFault::DataStorage { operation, ea })
+        stored.ok_or_else(|| self.gone(command, ea))
     }
 
-    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
-        let (_, lsa, ea) = self.line(RawCommand::putlluc(lsa, ea))?;
+    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), CommandFault> {
+        let (lsa, ea) = self.line(RawCommand::putlluc(lsa, ea))?;
         self.claim_line(ea);
         let mfc = self.state();
         self.world.store_line(&mfc, lsa, ea);

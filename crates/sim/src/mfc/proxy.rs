@@ -2,7 +2,7 @@
 
 use std::panic::resume_unwind;
 
-use cellworks_machine::mfc::{Command, MfcFault, PushError, RawCommand, TagMask};
+use cellworks_machine::mfc::{Command, CommandFault, PushError, RawCommand, TagMask};
 use cellworks_machine::{SpeId, TryIssueError};
 use cellworks_threads as threads;
 
@@ -11,19 +11,21 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    pub fn check_proxy(&self, spe: SpeId, command: RawCommand) -> Result<Command, MfcFault> {
+    pub fn check_proxy(&self, spe: SpeId, command: RawCommand) -> Result<Command, CommandFault> {
         let mfc = self.mfcs.of(spe).borrow();
-        command.check_proxy(mfc.local_store.bytes() as u32)
+        let checked = command.check_proxy(mfc.local_store.bytes() as u32);
+        checked.map_err(|fault| mfc.refused(command, fault))
     }
 
     /// Adds a checked command to the proxy queue of an MFC, in no simulated time.
     pub fn issue_proxy(&self, spe: SpeId, command: &Command) -> Result<(), TryIssueError> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
-        mfc.check_addresses(command, self.spe_count())?;
+        let checked = mfc.check_addresses(command, self.spe_count());
+        checked.map_err(|fault| mfc.refused(command.into(), fault))?;
         let entry = match mfc.proxy.queue.push(*command) {
             Ok(entry) => entry,
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
-            Err(PushError::Fault(fault)) => return Err(fault.into()),
+            Err(PushError::Fault(fault)) => return Err(mfc.refused(command.into(), fault).into()),
         };
         self.watch_command(&mut mfc, Issuer::Ppe, entry, command);
         self.start_commands(&mut mfc);

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, LINE_BYTES, ReservedLine, Translation};
 use cellworks_machine::mfc::{
-    Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
-    MfcFault, Opcode, Operation, PROXY_QUEUE_ENTRIES, SPU_QUEUE_ENTRIES,
+    Command, CommandFault, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor,
+    ListElement, LsAddr, MfcFault, Opcode, Operation, PROXY_QUEUE_ENTRIES, RawCommand,
+    SPU_QUEUE_ENTRIES,
 };
 use cellworks_machine::{LateFault, LocalBuffer, LocalStore, Payload, ProblemStateRegister, SpeId};
 
@@ -335,19 +336,38 @@ impl MfcState {
         }
     }
 
+    pub(super) fn refused(&self, command: RawCommand, fault: MfcFault) -> CommandFault {
+        CommandFault {
+            spe: self.spe,
+            command,
+            fault,
+        }
+    }
+
     /// Records the fault of the command at index `place` of `work`.
     pub(super) fn fail(&mut self, place: usize, now: Moment, fault: &MfcFault) {
-        let Work { issuer, issue, .. } = self.work[place];
+        let Work {
+            issuer,
+            issue,
+            entry,
+            ..
+        } = self.work[place];
+        let entry = entry.expect("a typed transfer has no address that could be wrong");
         let queue = match issuer {
             Issuer::Spu => "queue",
             Issuer::Ppe => "proxy queue",
         };
+        let command = match issuer {
+            Issuer::Spu => self.spu.queue.command(entry),
+            Issuer::Ppe => self.proxy.queue.command(entry),
+        };
+        let refused = self.refused(command.into(), *fault);
+        let CommandFault { spe, command, .. } = refused;
         let text = format!(
-            "a command that waited in the MFC {queue} of {}, at {}: {fault}",
-            self.spe, now
+            "a command that waited in the MFC {queue} of {spe}, {command}, at {now}: {fault}"
         );
         let fault = LateFault {
-            fault: *fault,
+            fault: refused,
             place: issue.place,
         };
         self.late(issuer).get_or_insert(Late::Fault(fault, text));

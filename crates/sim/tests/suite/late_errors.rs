@@ -56,8 +56,8 @@ fn without_time(message: &str) -> String {
     format!("{before}: {after}")
 }
 
-const LATE: &str = "a command that waited in the MFC queue of SPE 0: element 0 (16 bytes) of a getlf at effective \
-    address 0x101000000: this memory is not mapped or may not be accessed so; use an address in memory that the \
+const LATE: &str = "a command that waited in the MFC queue of SPE 0, getlf (local store address 0x2000, list of 16 bytes \
+    at local store address 0x100, EAH 0x1, tag 3): element 0 (16 bytes) of a getlf at effective address 0x101000000: this memory is not mapped or may not be accessed so; use an address in memory that the \
     machine allocated (MFC data-storage interrupt; CBEA p.118)";
 
 #[test]

@@ -287,8 +287,9 @@ fn a_fault_that_is_found_late_is_the_ppes() {
         let error = end_of(waits);
         assert!(
             error.contains(
-                "panicked on the PPE: a command that waited in the MFC proxy queue of SPE 0, at "
-            ) && error.contains(": putf of 16 bytes at effective address "),
+                "panicked on the PPE: a command that waited in the MFC proxy queue of SPE 0, putf (local store address 0x"
+            ) && error.contains(", 16 bytes, tag 3), at ")
+                && error.contains(": putf of 16 bytes at effective address "),
             "{error}"
         );
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cellworks_machine::memory::LINE_BYTES;
-use cellworks_machine::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag};
+use cellworks_machine::mfc::{CommandFault, EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{AtomicOp, CellSpe, LocalBuffer, Mfc, StageError};
 
 use super::buffer::{BUFFER_BYTES, Buffer, CONTROL, CONTROL_BYTES, ELEMENT_BYTES, InLocal};
@@ -84,7 +84,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         })
     }
 
-    fn transfer(&self, command: Result<(), MfcFault>) {
+    fn transfer(&self, command: Result<(), CommandFault>) {
         command.expect("the buffers are in a region and in a local store of their own");
         self.spe.mfc().wait_all(TAG.mask());
     }
