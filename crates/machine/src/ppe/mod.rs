@@ -231,7 +231,8 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     ///
     /// A loop that polls a mailbox, an ordinary atomic or memory must call this method. Otherwise
     /// SPEs of the same CPU run only when the system stops the PPE, and on a simulated machine no
-    /// SPE runs during a loop that polls memory.
+    /// SPE runs during a loop that polls memory. [`Spe::yield_now`](crate::Spe::yield_now) says on
+    /// which machines a loop ends that waits for what never comes.
     #[track_caller]
     pub fn yield_now(&self) {
         self.core.yield_now();

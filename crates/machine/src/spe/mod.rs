@@ -58,6 +58,10 @@ pub trait Spe: SpeCore {
     /// no method of a simulated machine for ten seconds, the machine prints one warning. A run on a
     /// simulated machine ends as a [deadlock](crate::RunError::Deadlock) if all its programs wait
     /// or only yield, no event is pending, and that lasts for some 33 million yields.
+    ///
+    /// On a host such a loop never ends: an OS thread outside the run may still change what the
+    /// loop looks at, and programs may work for long without a call that the host sees. Therefore
+    /// prefer [`wait_until`](crate::Wait::wait_until), whose deadlocks every machine reports.
     fn yield_now(&self);
 
     /// Does the same as [`yield_now`](Self::yield_now), but without a context switch if no other
