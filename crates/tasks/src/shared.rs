@@ -4,7 +4,7 @@
 // Rejected: closures that only their own worker can take. With half of the closures private, an
 // empty closure took 27 ns instead of 48 ns on two workers, but idle workers could not help others.
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, atomic};
 
 use cellworks_machine::{Processor, Spe, SpeId, Topology};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
@@ -22,6 +22,8 @@ use crate::three_level::Queues;
 use crate::waits::Waits;
 
 pub(crate) struct Shared<S: Spe> {
+    /// A number that no other pool of the process has or has had.
+    pub(crate) number: usize,
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
     pub(crate) fresh: Injector<Job<S>>,
@@ -101,7 +103,9 @@ impl<S: Spe> Shared<S> {
             jobs: Mutex::default(),
             is_stuck: AtomicBool::new(false),
         };
+        static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(0);
         let shared = Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             workers: spes.iter().zip(&queues).map(seat).collect(),
             fresh: Injector::new(),
             room: FreshRoom::new(),

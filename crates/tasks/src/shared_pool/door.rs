@@ -27,6 +27,8 @@ enum State<S: Spe> {
 }
 
 struct Inside<S: Spe> {
+    /// The number of the pool.
+    pool: usize,
     /// Valid while the door is open.
     shared: *const Shared<S>,
     outside: Arc<dyn Outside>,
@@ -69,8 +71,11 @@ impl<S: Spe> Door<S> {
     /// The caller closes the door before the shared data of the pool or their scope end, and waits
     /// for the closures of the scope after that.
     pub(super) unsafe fn open(&self, shared: &Shared<S>, outside: Arc<dyn Outside>) {
-        let shared = std::ptr::from_ref(shared);
-        *self.state() = State::Open(Inside { shared, outside });
+        *self.state() = State::Open(Inside {
+            pool: shared.number,
+            shared: std::ptr::from_ref(shared),
+            outside,
+        });
         self.changed.notify_all();
     }
 
@@ -78,7 +83,7 @@ impl<S: Spe> Door<S> {
     pub(super) fn close(&self) {
         let mut state = self.state();
         if let State::Open(inside) = &*state {
-            *state = State::Closing(inside.shared.addr());
+            *state = State::Closing(inside.pool);
         }
     }
 
@@ -100,10 +105,10 @@ impl<S: Spe> Door<S> {
         self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of the pool, which no other living pool has, if closures may come in.
+    /// Returns the number of the pool, which no other pool has, if closures may come in.
     pub(super) fn pool(&self) -> Result<usize, Closed> {
         match &*self.state() {
-            State::Open(inside) => Ok(inside.shared.addr()),
+            State::Open(inside) => Ok(inside.pool),
             State::Ahead | State::Closing(_) | State::Closed => Err(Closed),
         }
     }
@@ -111,7 +116,7 @@ impl<S: Spe> Door<S> {
     /// Returns the number of the pool, if tasks of it may run.
     pub(super) fn running_pool(&self) -> Option<usize> {
         match &*self.state() {
-            State::Open(inside) => Some(inside.shared.addr()),
+            State::Open(inside) => Some(inside.pool),
             State::Closing(pool) => Some(*pool),
             State::Ahead | State::Closed => None,
         }

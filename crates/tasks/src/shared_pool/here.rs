@@ -7,7 +7,6 @@ use std::cell::RefCell;
 
 use cellworks_machine::{Sleeper, Spe};
 
-use crate::place::sealed::Sealed;
 use crate::worker::Worker;
 
 thread_local! {
@@ -64,6 +63,17 @@ pub(crate) fn is_of(pool: usize) -> bool {
     !matches!(look(pool), Here::Elsewhere)
 }
 
+/// Returns the numbers of all pools of the calling thread.
+pub(crate) fn pools() -> Vec<usize> {
+    let pools = |entries: &RefCell<Vec<Entry>>| {
+        let mut pools = Vec::from_iter(entries.borrow().iter().map(|entry| entry.pool));
+        pools.sort_unstable();
+        pools.dedup();
+        pools
+    };
+    HERE.try_with(pools).unwrap_or_default()
+}
+
 /// An entry of the record, which is removed when this value is dropped.
 pub(crate) struct Listed {
     pool: usize,
@@ -89,7 +99,7 @@ impl Listed {
             sleeper: worker.spe().sleeper(),
             caller: caller::<S>,
         };
-        Self::new(worker.pool(), Some(of))
+        Self::new(worker.program().shared.number, Some(of))
     }
 
     /// Records the thread of the main program.

@@ -9,6 +9,7 @@
 
 mod answer;
 mod door;
+mod ends;
 pub(crate) mod here;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use crate::pool::{Main, Pool, PoolError};
 use crate::room::MOST_QUEUED;
 use crate::shared_pool::answer::{Answer, Question};
 use crate::shared_pool::door::{Closed, Door};
+use crate::shared_pool::ends::WaitForEnd;
 use crate::shared_pool::here::Here;
 use crate::worker::Worker;
 
@@ -57,6 +59,7 @@ use crate::worker::Worker;
 /// [`Handle`](crate::Handle) are an error here, too.
 pub struct SharedPool<M: Machine> {
     door: Arc<Door<M::Spe>>,
+    started_at: &'static Location<'static>,
     /// The OS thread of the main program. `None` after it was joined.
     thread: Option<JoinHandle<Result<(), PoolError>>>,
 }
@@ -73,6 +76,7 @@ impl<M: Machine + 'static> SharedPool<M> {
     /// # Panics
     ///
     /// Passes on a panic of `settings`.
+    #[track_caller]
     pub fn start(
         machine: M,
         settings: impl for<'m> FnOnce(Pool<'m, M>) -> Pool<'m, M> + Send + 'static,
@@ -97,6 +101,7 @@ impl<M: Machine + 'static> SharedPool<M> {
         let thread = started.map_err(|source| RunError::NoThread { at, source })?;
         let mut pool = Self {
             door,
+            started_at: Location::caller(),
             thread: Some(thread),
         };
         if pool.door.wait_for_begin() == Err(Closed) {
@@ -162,9 +167,9 @@ impl<M: Machine + 'static> SharedPool<M> {
     ///
     /// # Panics
     ///
-    /// Panics in a task of this pool, which would wait for itself. Dropping the pool does not wait
-    /// there. In a task of another pool, both wait: two tasks that end or drop each other's pools
-    /// wait for ever.
+    /// Panics in a task of this pool, which would wait for itself. Panics in a task of another pool
+    /// for whose end a task of this pool waits already, because neither pool would end. Dropping
+    /// the pool does not wait in these two cases: the pool ends by itself, after its last task.
     #[track_caller]
     pub fn end(mut self) -> Result<(), PoolError> {
         assert!(
@@ -172,8 +177,18 @@ impl<M: Machine + 'static> SharedPool<M> {
             "`SharedPool::end` was called in a task of the pool, and would wait for this task: call it in another \
              thread, or drop the pool, which does not wait here"
         );
+        let waiting = self.wait_for_end().unwrap_or_else(|here| {
+            panic!(
+                "`SharedPool::end` was called for the pool that was started at {}, in a task of the pool that was started \
+                 at {here}, for whose end a task of the first one waits already, so neither pool would end: call it \
+                 where no task waits for the end, such as in `main`, or drop the pool, which does not wait here",
+                self.started_at
+            )
+        });
         self.door.end();
-        self.join()
+        let result = self.join();
+        drop(waiting);
+        result
     }
 
     /// Returns the worker that runs the calling task, if it is a task of this pool.
@@ -201,6 +216,14 @@ impl<M: Machine> SharedPool<M> {
         self.door.running_pool().is_some_and(here::is_of)
     }
 
+    /// Records that the calling thread waits for the end of the pool, if tasks of it may run.
+    /// Returns the line of [`WaitForEnd::begin`] if it would wait for ever.
+    fn wait_for_end(&self) -> Result<Option<WaitForEnd>, &'static Location<'static>> {
+        let pool = self.door.running_pool();
+        pool.map(|pool| WaitForEnd::begin(pool, self.started_at))
+            .transpose()
+    }
+
     fn join(&mut self) -> Result<(), PoolError> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
@@ -216,6 +239,7 @@ impl<M: Machine> Drop for SharedPool<M> {
         // A task that drops the pool would wait for itself.
         if !self.is_here()
             && let Some(thread) = self.thread.take()
+            && let Ok(_waiting) = self.wait_for_end()
         {
             drop(thread.join());
         }
@@ -235,7 +259,7 @@ fn serve<M: Machine>(main: &Main<'_, M>, door: &Door<M::Spe>) -> Result<(), Pool
     })?;
     // For all threads that may come, so that the machine reports no deadlock before.
     outside.admit();
-    let _listed = here::Listed::without_worker(main.pool());
+    let _listed = here::Listed::without_worker(main.shared().number);
     // SAFETY: the door is closed below, in each case, while `main` exists.
     unsafe { door.open(main.shared(), Arc::clone(&outside)) };
     let wait = || {
@@ -271,6 +295,7 @@ mod tests {
     fn a_pool_whose_run_was_cancelled_refuses_calls() {
         let pool = SharedPool::<Host> {
             door: Arc::new(Door::new()),
+            started_at: Location::caller(),
             thread: None,
         };
         pool.door.run_has_ended();
@@ -294,6 +319,7 @@ mod tests {
     fn a_task_of_a_cancelled_run_does_not_wait_for_the_end_of_the_run() {
         let pool = SharedPool::<Host> {
             door: Arc::new(Door::new()),
+            started_at: Location::caller(),
             thread: None,
         };
         let host = Host::new().unwrap();
@@ -303,7 +329,7 @@ mod tests {
             unsafe { pool.door.open(main.shared(), outside) };
             pool.door.close();
             assert!(!pool.is_here());
-            let _listed = here::Listed::without_worker(main.pool());
+            let _listed = here::Listed::without_worker(main.shared().number);
             assert!(pool.is_here());
         };
         Pool::new(&host).run(in_run).unwrap();

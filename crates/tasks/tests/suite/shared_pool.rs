@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, mpsc};
+use std::sync::{Arc, Barrier, LazyLock, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use cellworks_host::Host;
 use cellworks_machine::{Machine, Spe};
@@ -15,6 +16,7 @@ use crate::{SPES, host, plain, qs22, strict_host};
 static POOL: LazyLock<SharedPool<Host>> =
     LazyLock::new(|| SharedPool::start(host(), |pool| pool).unwrap());
 
+#[track_caller]
 fn pool(workers: usize) -> SharedPool<Host> {
     SharedPool::start(host(), move |pool| pool.workers(workers)).unwrap()
 }
@@ -160,6 +162,72 @@ fn a_task_that_ends_its_pool_is_told_to_drop_it() {
               thread, or drop the pool, which does not wait here"
         )
     );
+}
+
+/// Runs `here` at the same time in a task of each of `count` pools. A task is given the pool of the
+/// next one, and the last task that of the first. Returns the lines where the pools were started,
+/// and what the tasks returned.
+fn in_a_circle<R: Send + 'static>(count: usize, here: fn(SharedPool<Host>) -> R) -> Vec<(u32, R)> {
+    let first = (line!(), pool(1));
+    let second = (line!(), pool(1));
+    let third = (line!(), pool(1));
+    let (lines, pools): (Vec<_>, Vec<_>) = [first, second, third].into_iter().take(count).unzip();
+    let pools = Vec::from_iter(pools.into_iter().map(Arc::new));
+    let (said, results) = mpsc::channel();
+    let begin = Arc::new(Barrier::new(count + 1));
+    for (index, pool) in pools.iter().enumerate() {
+        let next = Arc::clone(&pools[(index + 1) % count]);
+        let (said, may_begin) = (said.clone(), Arc::clone(&begin));
+        pool.spawn(move |_| {
+            may_begin.wait();
+            let last = Arc::into_inner(next).expect("`pools` was dropped");
+            said.send((index, here(last))).unwrap();
+        });
+    }
+    drop(pools);
+    begin.wait();
+    let limit = Duration::from_secs(60);
+    let results = (0..count).map(|_| results.recv_timeout(limit));
+    let mut results = Vec::from_iter(results.map(|result| result.expect("a pool waits for ever")));
+    results.sort_by_key(|(index, _)| *index);
+    let results = results.into_iter().map(|(_, result)| result);
+    lines.into_iter().zip(results).collect()
+}
+
+#[test]
+fn tasks_may_drop_each_others_pools() {
+    for count in [2, 3] {
+        in_a_circle(count, drop);
+    }
+}
+
+/// The one that would close the circle is told. After that the others end.
+#[test]
+fn tasks_that_end_each_others_pools_are_told_so() {
+    for count in [2, 3] {
+        let mut ends = in_a_circle(count, |pool| {
+            let end = catch_unwind(AssertUnwindSafe(|| pool.end()));
+            end.map_err(|message| message.downcast_ref::<String>().unwrap().clone())
+        });
+        let told = ends.iter().position(|(_, end)| end.is_err()).unwrap();
+        ends.rotate_left(told);
+        let (here, ended) = (ends[0].0, ends[1].0);
+        let [told, others @ ..] = ends.as_slice() else {
+            unreachable!("there are at least two pools");
+        };
+        assert!(others.iter().all(|(_, end)| matches!(end, Ok(Ok(())))));
+        let message = told.1.as_ref().unwrap_err();
+        let of = |line| format!("the pool that was started at {}:{line}:", file!());
+        let parts = [
+            format!("`SharedPool::end` was called for {}", of(ended)),
+            format!(", in a task of {}", of(here)),
+            ", for whose end a task of the first one waits already, so neither pool would end: call it where no task waits \
+             for the end, such as in `main`, or drop the pool, which does not wait here"
+                .to_owned(),
+        ];
+        let is_there = |part: &String| message.contains(part);
+        assert!(parts.iter().all(is_there), "{message}");
+    }
 }
 
 /// A thread-local that was made before the first call is destroyed after what the pool keeps of the
