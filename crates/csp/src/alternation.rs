@@ -411,6 +411,7 @@ impl<'a> Alternation<'a> {
     /// # Panics
     ///
     /// Panics if the guard already has an item.
+    #[track_caller]
     pub fn offer<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -502,6 +503,7 @@ impl<'a> Alternation<'a> {
     }
 
     /// Takes back the item of a writing guard, if the guard has not written the item.
+    #[track_caller]
     pub fn withdraw<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -523,6 +525,7 @@ impl<'a> Alternation<'a> {
     /// # Panics
     ///
     /// Panics if the guard was not chosen since its last item was taken.
+    #[track_caller]
     pub fn take<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -717,6 +720,7 @@ impl<'a> Alternation<'a> {
         words.find_map(|word| self.candidate_of(word, !0))
     }
 
+    #[track_caller]
     #[inline(always)]
     fn try_guards<P: Place>(
         &mut self,

@@ -168,7 +168,7 @@ impl<T> Wait<T> {
                 let met = polled.poll(&end.channel, parcel, inside.waker(), pending::wake);
                 if let (Met::NoPartner, Some(at)) = (&met, only) {
                     let identity = identity(seat, inside);
-                    seat.dismiss(|| identity.record(&end.channel.waiting(*side), at));
+                    seat.dismiss(|| identity.record(Some(&end.channel.waiting(*side)), at));
                 }
                 met
             }

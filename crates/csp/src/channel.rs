@@ -444,19 +444,22 @@ macro_rules! end {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
             /// Poisons the channel, and returns the items in the buffer. All operations then fail
             /// with [`Ended::Poisoned`], and waiting writers get their items back.
+            #[track_caller]
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }
 
             /// Closes the channel: writers get [`Ended::Closed`] at once, and readers after they
             /// have read the items in the buffer. Waiting writers get their items back.
+            #[track_caller]
             pub fn close<P: Place>(&mut self, process: &Process<'_, P>) {
                 self.end(process, Ended::Closed);
             }
 
+            #[track_caller]
             fn end<P: Place>(&mut self, process: &Process<'_, P>, ended: Ended) -> Vec<T> {
-                let channel = &*self.end.channel;
-                let unread = process.perform(&channel.waiting($side), |woken| {
+                let (channel, at) = (&*self.end.channel, Location::caller());
+                let unread = process.perform(&channel.waiting($side), at, |woken| {
                     channel.lock().end(ended, woken)
                 });
                 unread

@@ -42,6 +42,7 @@ use crate::transport::{
     Carrier, CarrierOfSpe, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, NoRoomForItem,
     Traffic, Transport,
 };
+use crate::waits::is_within;
 use crate::waker::Waker;
 
 /// A group of processes of one SPE. The group is made on this SPE, so its processes may share
@@ -959,7 +960,32 @@ impl NetworkError {
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
                 let starting = &shared.starting;
                 waits.retain(|wait| !is_own(wait.location) && !starting.is_thread(wait.thread));
-                Err(Self::Deadlock(Deadlock::of(shared.waits.take(), waits)))
+                let mut known = shared.waits.take();
+                known.complete(&mut waits, caller);
+                Err(Self::Deadlock(Deadlock::of(known, waits)))
+            }
+            (
+                Err(RunError::TimeLimit {
+                    limit,
+                    mut running,
+                    mut programs,
+                }),
+                None,
+            ) => {
+                shared.waits.take().complete(&mut programs, caller);
+                for program in &mut running {
+                    if is_within(program.began_at) {
+                        program.began_at = caller;
+                        if program.who != Processor::Ppe.to_string() {
+                            program.program = "processes of the network".to_owned();
+                        }
+                    }
+                }
+                Err(Self::Run(RunError::TimeLimit {
+                    limit,
+                    running,
+                    programs,
+                }))
             }
             (Err(other), None) => Err(Self::Run(other)),
             (Ok(()), None) => Ok(()),

@@ -92,8 +92,8 @@ impl<'a> Identity<'a> {
         }
     }
 
-    /// Records a wait for the report of a deadlock.
-    pub(crate) fn record(&self, why: &Waiting<'_>, at: &'static Location<'static>) {
+    /// Records a wait for the report of a deadlock. `why` is `None` for a wait of the carrier.
+    pub(crate) fn record(&self, why: Option<&Waiting<'_>>, at: &'static Location<'static>) {
         let (waker, thread) = (&self.waker, self.waker.sleeper.thread());
         self.shared
             .waits
@@ -195,7 +195,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub fn yield_now(&self) {
         self.place.let_others_run();
         if let Some(carrier) = self.carrier {
-            carrier.serve();
+            self.by_carrier(Location::caller(), || carrier.serve());
         }
     }
 
@@ -221,9 +221,10 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    #[track_caller]
     pub(crate) fn skip(&self) {
         if let Some(carrier) = self.carrier {
-            carrier.skip(self.asker());
+            self.by_carrier(Location::caller(), || carrier.skip(self.asker()));
         }
     }
 
@@ -362,25 +363,46 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    /// Calls the carrier by `act`. If the run is cancelled while the carrier waits, the report of a
+    /// deadlock names this process, and the line `at` of its call.
+    fn by_carrier<R>(&self, at: &'static Location<'static>, act: impl FnOnce() -> R) -> R {
+        let call = CarrierCall {
+            process: self,
+            at: self.changing.calls_at.get().unwrap_or(at),
+        };
+        let result = act();
+        std::mem::forget(call);
+        result
+    }
+
     /// Performs `step` at the channel of `what`, and wakes processes that can go on. The step asks
-    /// for the [waker](Self::waker) of this process if and only if the process has to wait.
+    /// for the [waker](Self::waker) of this process if and only if the process has to wait. `at` is
+    /// the line that reports name.
     #[inline]
-    pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
+    pub(crate) fn perform<R>(
+        &self,
+        what: &Waiting<'_>,
+        at: &'static Location<'static>,
+        step: impl FnOnce(&mut Woken) -> R,
+    ) -> R {
         let Some(carrier) = self.carrier else {
             return self.step(step);
         };
         self.changing.step_waits.set(false);
         once(step, |step| {
-            carrier.perform(self.asker(), what, &mut || Stepped {
-                woken: step(),
-                waits: self.changing.step_waits.get(),
-                changes: true,
+            self.by_carrier(at, || {
+                carrier.perform(self.asker(), what, &mut || Stepped {
+                    woken: step(),
+                    waits: self.changing.step_waits.get(),
+                    changes: true,
+                });
             });
         })
     }
 
     /// Checks a guard of an alternation by `step`, as [`perform`](Self::perform) does. `step`
     /// returns whether it has changed the channel.
+    #[track_caller]
     #[inline(always)]
     pub(crate) fn attempt<'b>(
         &self,
@@ -393,6 +415,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    #[track_caller]
     #[cold]
     #[inline(never)]
     fn attempt_by(
@@ -405,24 +428,30 @@ impl<'a, P: Place> Process<'a, P> {
             attempts: true,
             ..self.asker()
         };
-        let changes = Cell::new(false);
+        let (changes, at) = (Cell::new(false), Location::caller());
         once(
             |woken| changes.set(step(woken)),
             |step| {
-                carrier.perform(asker, what, &mut || Stepped {
-                    woken: step(),
-                    waits: false,
-                    changes: changes.get(),
+                self.by_carrier(at, || {
+                    carrier.perform(asker, what, &mut || Stepped {
+                        woken: step(),
+                        waits: false,
+                        changes: changes.get(),
+                    });
                 });
             },
         );
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(crate) fn announce<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
+        let at = Location::caller();
         match self.carrier {
             None => self.step(step),
-            Some(carrier) => once(step, |step| carrier.announce(self.asker(), step)),
+            Some(carrier) => once(step, |step| {
+                self.by_carrier(at, || carrier.announce(self.asker(), step));
+            }),
         }
     }
 
@@ -435,9 +464,10 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// If processors share no memory, asks the program of the SPE `at` to start a queued process.
+    #[track_caller]
     pub(crate) fn request_start(&self, at: SpeId) {
         if let Some(carrier) = self.carrier {
-            carrier.start(at);
+            self.by_carrier(Location::caller(), || carrier.start(at));
         }
     }
 
@@ -507,6 +537,7 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.wait_briefly()
     }
 
+    #[track_caller]
     #[inline]
     pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
         let origin = match self.shares_memory() {
@@ -516,6 +547,7 @@ impl<'a, P: Place> Process<'a, P> {
         Parcel { item, origin }
     }
 
+    #[track_caller]
     #[inline]
     pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
@@ -526,6 +558,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Transfers the item of a parcel to the processor of this process, and returns the item. This
     /// process must have read the parcel from the channel.
+    #[track_caller]
     #[inline]
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         match self.manner {
@@ -536,6 +569,7 @@ impl<'a, P: Place> Process<'a, P> {
         parcel.item
     }
 
+    #[track_caller]
     #[cold]
     fn fetch_by<T: Item>(&self, parcel: &Parcel<T>, link: &dyn Link) {
         let Some(carrier) = self.carrier else { return };
@@ -584,30 +618,40 @@ impl<'a, P: Place> Process<'a, P> {
         sender.unwrap_or(OUTSIDE)
     }
 
+    #[track_caller]
     #[cold]
     fn pack_by<T: Item>(&self, item: &T, link: &dyn Link) -> Origin {
         let Some(carrier) = self.carrier else {
             return self.origin;
         };
-        let origin = carrier.pack(self.asker(), link, item.bytes());
+        let origin = self.by_carrier(Location::caller(), || {
+            carrier.pack(self.asker(), link, item.bytes())
+        });
         match &self.changing.tally {
             Some(tally) if !origin.has_bytes() => Origin::of_sender(tally.sender),
             _ => origin,
         }
     }
 
+    #[track_caller]
     #[cold]
     fn bring_by<T: Item>(&self, carrier: &dyn Carrier, parcel: &Parcel<T>, link: &dyn Link) {
-        carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
+        self.by_carrier(Location::caller(), || {
+            carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
+        });
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(crate) fn wake(&self, woken: &mut Woken) {
+        let at = Location::caller();
         match (self.carrier, woken) {
             (None, Woken::None) => {}
             (None, Woken::One(waker)) => _ = self.wake_one(*waker, waker.sleeper.polls()),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
-            (Some(carrier), woken) => carrier.wake(std::mem::take(woken)),
+            (Some(carrier), woken) => {
+                self.by_carrier(at, || carrier.wake(std::mem::take(woken)));
+            }
         }
     }
 
@@ -676,6 +720,23 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
+/// A call of the carrier, in which the process may wait for the carrier's own reasons. If the run
+/// is cancelled in the call, the destructor records the process. Otherwise it does not run.
+struct CarrierCall<'c, 'a, P: Place> {
+    process: &'c Process<'a, P>,
+    at: &'static Location<'static>,
+}
+
+impl<P: Place> Drop for CarrierCall<'_, '_, P> {
+    #[cold]
+    fn drop(&mut self) {
+        if self.process.place.is_cancelled() {
+            held::cancelled();
+            self.process.identity.record(None, self.at);
+        }
+    }
+}
+
 /// The data of a wait, on the stack of the call that waits. If this call unwinds, the destructor
 /// records the wait for the report of a deadlock. Otherwise the destructor does not run.
 struct ProcessWaits<'a, W: Why> {
@@ -697,7 +758,7 @@ impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
 
 impl<W: Why> ProcessWaits<'_, W> {
     fn record(&self) {
-        self.identity.record(&self.why.waiting(), self.at);
+        self.identity.record(Some(&self.why.waiting()), self.at);
     }
 }
 

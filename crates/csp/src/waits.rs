@@ -49,6 +49,38 @@ pub(crate) struct Operation {
 }
 
 impl Known {
+    /// Takes the machine's words for waits of carriers, and replaces lines of this crate by the
+    /// lines of the user: those of the calls of processes, or else `run_at`, where the network was
+    /// run.
+    pub(crate) fn complete(
+        &mut self,
+        waits: &mut [cellworks_machine::Waiting],
+        run_at: &'static Location<'static>,
+    ) {
+        for entry in self.entries.values_mut() {
+            if is_within(entry.at) {
+                entry.at = run_at;
+            }
+        }
+        for wait in waits {
+            let mut entries = self.entries.values_mut();
+            let entry = entries.find(|entry| entry.thread == wait.thread);
+            if is_within(wait.location) {
+                wait.location = entry.as_ref().map_or(run_at, |entry| entry.at);
+            }
+            if let Some(entry) = entry
+                && entry.operations.is_empty()
+            {
+                entry.operations.push(Operation {
+                    what: format!("for {}", wait.what),
+                    wants: None,
+                    last_user: None,
+                });
+            }
+        }
+        self.entries.retain(|_, entry| !entry.operations.is_empty());
+    }
+
     /// Returns the numbers of the processes that can end the wait by using [`Operation::wants`].
     pub(crate) fn partners(&self, operation: &Operation) -> Vec<u32> {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
@@ -66,16 +98,19 @@ impl Waits {
     }
 
     /// Records the wait in which a process was cancelled. Keeps an earlier record of this process.
+    /// `why` is `None` if its carrier waited: the machine's report says for what.
     pub(crate) fn record(
         &self,
         number: u32,
         process: &str,
         thread: (usize, u64),
-        why: &Waiting<'_>,
+        why: Option<&Waiting<'_>>,
         at: &'static Location<'static>,
     ) {
         let mut operations = Vec::new();
-        collect(why, &mut operations);
+        if let Some(why) = why {
+            collect(why, &mut operations);
+        }
         self.known().entries.entry(number).or_insert(Entry {
             thread,
             process: process.to_owned(),
@@ -108,6 +143,14 @@ impl Waits {
     pub(crate) fn take(&self) -> Known {
         std::mem::take(&mut self.known())
     }
+}
+
+/// Returns whether a line is one of this crate that says nothing to the user. The [standard
+/// processes](crate::processes) call methods as the user's processes do.
+pub(crate) fn is_within(at: &Location<'_>) -> bool {
+    let source = file!().strip_suffix("waits.rs").unwrap_or(file!());
+    let place = at.file().strip_prefix(source);
+    place.is_some_and(|place| place != "processes.rs")
 }
 
 fn collect(why: &Waiting<'_>, operations: &mut Vec<Operation>) {

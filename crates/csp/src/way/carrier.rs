@@ -1,5 +1,7 @@
 //! The way of an item if processors share no memory: through a [carrier](crate::transport).
 
+use std::panic::Location;
+
 use super::wait;
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -19,9 +21,10 @@ pub(super) fn write<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: Parcel<T>,
 ) -> Result<(), Refused<T>> {
+    let at = Location::caller();
     wait::write_by(channel, process, parcel, |node, parcel| {
         // SAFETY: `write_by` keeps the node in place until the node was served or removed.
-        unsafe { step(channel, Side::Writer, node, process, parcel) }
+        unsafe { step(channel, Side::Writer, node, process, at, parcel) }
     })
 }
 
@@ -32,9 +35,10 @@ pub(super) fn read<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     process: &Process<'_, P>,
 ) -> Result<Parcel<T>, Ended> {
+    let at = Location::caller();
     wait::read_by(channel, process, |node, parcel| {
         // SAFETY: `read_by` keeps the node in place until the node was served or removed.
-        unsafe { step(channel, Side::Reader, node, process, parcel) }
+        unsafe { step(channel, Side::Reader, node, process, at, parcel) }
     })
 }
 
@@ -48,11 +52,12 @@ unsafe fn step<T, L: Lock, P: Place>(
     side: Side,
     node: &Node<T>,
     process: &Process<'_, P>,
+    at: &'static Location<'static>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
     // Before the step, because another processor may perform the step.
     channel.record_user(side, process.identity());
-    process.perform(&channel.waiting(side), |woken| {
+    process.perform(&channel.waiting(side), at, |woken| {
         // SAFETY: the caller's promise.
         unsafe {
             channel

@@ -1,6 +1,8 @@
 //! Reads and writes that do not wait, or wait until a deadline: through the ring buffer, or by a
 //! step of the [protocol](crate::protocol) under the channel's lock.
 
+use std::panic::Location;
+
 use cellworks_machine::Time;
 
 use super::wait::{InFrame, leave};
@@ -35,19 +37,17 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     let channel = &*end.channel;
     let mut parcel = Some(process.pack(item, channel));
     let met = exchange(channel, Side::Writer, process, &mut parcel, deadline);
-    let mut back = || {
-        let parcel = parcel.take();
-        let parcel = parcel.expect("what was not taken is the writer's");
-        process.take_back(parcel, channel)
+    let ended = match met {
+        Met::Done => return Ok(()),
+        Met::NoPartner => None,
+        Met::Ended(ended) => Some(ended),
     };
-    match met {
-        Met::Done => Ok(()),
-        Met::NoPartner => Err(Refused::NotTaken(back())),
-        Met::Ended(ended) => {
-            let item = back();
-            Err(Refused::Ended(Unsent { item, ended }))
-        }
-    }
+    let parcel = parcel.expect("what was not taken is the writer's");
+    let item = process.take_back(parcel, channel);
+    Err(match ended {
+        None => Refused::NotTaken(item),
+        Some(ended) => Refused::Ended(Unsent { item, ended }),
+    })
 }
 
 /// Reads an item if the channel has an item before `deadline`. Without a deadline, does not wait.
@@ -66,7 +66,10 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     let channel = &*end.channel;
     let mut parcel = None;
     match exchange(channel, Side::Reader, process, &mut parcel, deadline) {
-        Met::Done => Ok(parcel.map(|parcel| process.fetch(parcel, channel))),
+        Met::Done => match parcel {
+            Some(parcel) => Ok(Some(process.fetch(parcel, channel))),
+            None => Ok(None),
+        },
         Met::NoPartner => Ok(None),
         Met::Ended(ended) => Err(ended),
     }
@@ -91,6 +94,7 @@ fn exchange<T, L: Lock, P: Place>(
     }
 }
 
+#[track_caller]
 fn attempt<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     side: Side,
@@ -129,7 +133,7 @@ fn wait_until<T, L: Lock, P: Place>(
         node,
     };
     let what: Waiting<'_> = channel.waiting(side);
-    let met = process.perform(&what, |woken| {
+    let met = process.perform(&what, Location::caller(), |woken| {
         // SAFETY: `frame` keeps the node in its place until the node is served or removed.
         unsafe {
             channel

@@ -4,7 +4,7 @@
 use cellworks_csp::{
     Alternation, Any, Channel, Network, NetworkError, Place, Process, Reader, Traffic, Transport,
 };
-use cellworks_machine::{CellMachine, CellSpe, Cycles, Machine, Span, Spe};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Machine, Span, Spe, Wait};
 use cellworks_sim::{Description, HazardWatch, Sim};
 
 use crate::ring::ring;
@@ -18,6 +18,7 @@ with_every_transport![
     a_writer_waits_for_room_that_its_readers_hold,
     processes_of_one_spe_move_nothing,
     the_main_process_reads_and_writes_large_items,
+    reports_name_the_lines_of_the_user,
 ];
 
 const KB: usize = 1024;
@@ -124,6 +125,32 @@ fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: CellMachine>(machine:
         ),
         "{text}"
     );
+}
+
+/// The main process waits without the network, so the PPE answers no requests, and a local store
+/// keeps an item that is never read.
+fn reports_name_the_lines_of_the_user<M: Machine>(machine: &M) {
+    let (mut kept, mut never) = Channel::new().named("kept").buffered(2).one_to_one();
+    let (mut writer, mut reader) = Channel::new().named("ways").one_to_one();
+    let mut network = network(machine);
+    network.process("keeps", spe(0), move |process| Ok(kept.write(process, 1)?));
+    network.process("writer", spe(1), move |process| {
+        Ok(writer.write(process, 2)?)
+    });
+    let end = network.run_with(|process| {
+        process.sleep_until(process.now() + Span::from_nanoseconds(1_000_000));
+        process.place().wait_until(&"a word", &mut || false);
+        let _ = (never.read(process), reader.read(process));
+    });
+    let Err(NetworkError::Deadlock(deadlock)) = end else {
+        panic!("{end:?}");
+    };
+    let text = deadlock.to_string();
+    assert!(!text.contains("csp/src"), "{text}");
+    let waits = "the process `writer` waits ";
+    let at = " at crates/csp/tests/suite/transports.rs:";
+    let is_named = |line: &str| line.contains(waits) && line.contains(at);
+    assert!(text.lines().any(is_named), "{text}");
 }
 
 /// Three writers of large items are on one SPE, and their readers are slow. No item is lost,
@@ -314,5 +341,37 @@ fn news_takes_as_long_as_what_carries_it() {
         let took_ns = network.run_with(|process| result.read(process));
         // A signal from SPE to SPE takes 79 ns, and a DMA transfer more.
         assert!(took_ns.unwrap().unwrap() > 2 * 79, "{transport:?}");
+    }
+}
+
+/// A limit ends a network at any moment: its report names no line of the library.
+#[test]
+fn a_limit_names_the_lines_of_the_user() {
+    for transport in [Transport::Direct, Transport::Coordinator] {
+        for nanoseconds in (1_600_000..6_000_000).step_by(99_991) {
+            let limit = Span::from_nanoseconds(nanoseconds);
+            let machine = Description::built_in("qs22").unwrap();
+            let sim = Sim::builder(machine).limit(limit).build().unwrap();
+            let (mut writer, mut reader) = Channel::new().named("blocks").one_to_one();
+            let mut network = Network::on(&sim);
+            network.transport(transport);
+            network.process("source", spe(1), move |process| {
+                loop {
+                    writer.write(process, block(1, 100 * KB))?;
+                }
+            });
+            network.process("sink", spe(2), move |process| {
+                loop {
+                    reader.read(process)?;
+                }
+            });
+            let text = network.run().unwrap_err().to_string();
+            assert!(text.contains("the run was ended after"), "{text}");
+            let names_the_library = ["csp/src", "cellworks_csp"].map(|part| text.contains(part));
+            assert_eq!(
+                names_the_library, [false; 2],
+                "{transport:?}, {limit}: {text}"
+            );
+        }
     }
 }
