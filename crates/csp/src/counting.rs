@@ -1,7 +1,8 @@
 //! What goes from process to process, if the network [counts](crate::Network::count_volumes).
 //!
 //! ```text
-//!   the item in its parcel has the sender's number of the process that writes it (its origin)
+//!   the item in its parcel has the sender's number of the process that writes it (its origin);
+//!   a ring buffer has the number once for all items of one writer
 //!   the process that reads it adds the item to its own tally        no lock, no shared cache line
 //!   at the end of the process, the tally goes to the network's counting
 //!   (the process of a gate ends when it is dropped, which may be after the run)
@@ -9,13 +10,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, Ordering};
+// Models use these atomics of std, too, because counts are no part of the protocol.
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cellworks_machine::{Flow, Flows, Party, Processor, SpeId};
 
 use crate::numbers::is_outside;
-use crate::parcel::SENDERS_MAX;
+use crate::parcel::{Origin, SENDERS_MAX};
 use crate::sync::locked;
 
 /// The number of all threads and tasks that take part through gates.
@@ -27,21 +29,42 @@ const SLOTS: usize = 64;
 /// The name of the party that stands for all [gates](crate::Gate).
 const OUTSIDE_NAME: &str = "outside";
 
-/// What a sender has sent. Each number has a cell of its own, because a CPU cannot forward the
+/// What a process has read from one sender. Only the thread of the process adds to the numbers, so
+/// that it need not add by an atomic operation. Two numbers apart, because a CPU cannot forward the
 /// stores of two numbers to a load of both.
-struct Slot {
-    sender: Cell<u32>,
-    messages: Cell<u64>,
-    bytes: Cell<u64>,
+#[derive(Default)]
+pub(crate) struct Received {
+    messages: AtomicU64,
+    bytes: AtomicU64,
 }
 
-impl Slot {
+impl Received {
+    #[inline(always)]
+    pub(crate) fn add(&self, messages: u64, bytes: u64) {
+        let sum = |number: &AtomicU64, more| number.load(Ordering::Relaxed).wrapping_add(more);
+        self.messages
+            .store(sum(&self.messages, messages), Ordering::Relaxed);
+        self.bytes.store(sum(&self.bytes, bytes), Ordering::Relaxed);
+    }
+
     fn sent(&self) -> Sent {
         Sent {
-            messages: self.messages.get(),
-            bytes: self.bytes.get(),
+            messages: self.messages.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
         }
     }
+
+    fn take(&self) -> Sent {
+        let sent = self.sent();
+        self.messages.store(0, Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
+        sent
+    }
+}
+
+struct Slot {
+    sender: Cell<u32>,
+    received: Received,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -63,9 +86,12 @@ pub(crate) struct Tally {
     /// The number of this process as a sender and a reader. No process of another network has it,
     /// because items may stay in a channel until a later network reads them.
     pub sender: u32,
+    /// The number of this process as a [`User`](crate::side::User): another one each time that a
+    /// thread enters a gate, because each time has a tally of its own.
+    pub user: u64,
     slots: Box<[Slot; SLOTS]>,
-    /// The counts of senders whose slots other senders have taken.
-    others: RefCell<BTreeMap<u32, Sent>>,
+    /// The counts of senders whose slots other senders have taken, and those of ring buffers.
+    others: RefCell<BTreeMap<u32, Arc<Received>>>,
 }
 
 impl Tally {
@@ -73,20 +99,32 @@ impl Tally {
     pub(crate) fn of(number: u32, counting: &Arc<Counting>) -> Self {
         let empty = |_| Slot {
             sender: Cell::new(OUTSIDE),
-            messages: Cell::default(),
-            bytes: Cell::default(),
+            received: Received::default(),
         };
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let sender = match is_outside(number) {
-            true => OUTSIDE,
-            false => NEXT.fetch_add(1, Ordering::Relaxed) % SENDERS_MAX,
-        };
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
         Self {
             counting: Arc::clone(counting),
-            sender,
+            sender: match is_outside(number) {
+                true => OUTSIDE,
+                false => (next % u64::from(SENDERS_MAX)) as u32,
+            },
+            // Processes of networks that do not count have small numbers.
+            user: u64::MAX - next,
             slots: Box::new(std::array::from_fn(empty)),
             others: RefCell::default(),
         }
+    }
+
+    /// Returns the origin of the items that this process writes.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin::of_sender(self.sender)
+    }
+
+    /// Returns the counts of the sender of `origin`, for a ring buffer.
+    pub(crate) fn received_from(&self, origin: Origin) -> Arc<Received> {
+        let sender = origin.sender().unwrap_or(OUTSIDE);
+        Arc::clone(self.others.borrow_mut().entry(sender).or_default())
     }
 
     #[inline(always)]
@@ -95,29 +133,39 @@ impl Tally {
         if slot.sender.get() != sender {
             self.make_room(slot, sender);
         }
-        slot.messages.set(slot.messages.get() + 1);
-        slot.bytes.set(slot.bytes.get() + bytes as u64);
+        slot.received.add(1, bytes as u64);
     }
 
     /// Returns the numbers of messages and bytes of all senders.
     pub(crate) fn sum(&self) -> (u64, u64) {
         let mut sum = Sent::default();
-        self.slots.iter().for_each(|slot| sum.add(slot.sent()));
-        self.others
-            .borrow()
-            .values()
-            .for_each(|sent| sum.add(*sent));
+        self.by_sender().values().for_each(|sent| sum.add(*sent));
         (sum.messages, sum.bytes)
+    }
+
+    fn by_sender(&self) -> BTreeMap<u32, Sent> {
+        let others = self.others.borrow();
+        let others = others
+            .iter()
+            .map(|(sender, received)| (*sender, received.sent()));
+        let slots = self.slots.iter();
+        let mut all = BTreeMap::<u32, Sent>::new();
+        for (sender, sent) in slots
+            .map(|slot| (slot.sender.get(), slot.received.sent()))
+            .chain(others)
+        {
+            all.entry(sender).or_default().add(sent);
+        }
+        all
     }
 
     #[cold]
     #[inline(never)]
     fn make_room(&self, slot: &Slot, sender: u32) {
         let before = slot.sender.replace(sender);
+        let Sent { messages, bytes } = slot.received.take();
         let mut others = self.others.borrow_mut();
-        others.entry(before).or_default().add(slot.sent());
-        slot.messages.set(0);
-        slot.bytes.set(0);
+        others.entry(before).or_default().add(messages, bytes);
     }
 }
 
@@ -205,20 +253,11 @@ impl Counting {
 
     fn add(&self, tally: &Tally) {
         let mut state = locked(&self.0);
-        let mut add = |sender, sent: Sent| {
+        for (sender, sent) in tally.by_sender() {
             if sent.messages > 0 {
-                state
-                    .sent
-                    .entry((sender, tally.sender))
-                    .or_default()
-                    .add(sent);
+                let between = (sender, tally.sender);
+                state.sent.entry(between).or_default().add(sent);
             }
-        };
-        for slot in tally.slots.iter() {
-            add(slot.sender.get(), slot.sent());
-        }
-        for (sender, sent) in tally.others.borrow().iter() {
-            add(*sender, *sent);
         }
     }
 

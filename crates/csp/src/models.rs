@@ -20,6 +20,7 @@ use cellworks_machine::{Processor, RemoteWaker, RunId, Sleeper, SpeId, Time, Wai
 use self::explore::check;
 use crate::alternation::Alternation;
 use crate::channel::{Any, Channel, Reader, Writer};
+use crate::counting::Counted;
 use crate::end::Ended;
 use crate::lock::Spin;
 use crate::parcel::Parcel;
@@ -33,7 +34,6 @@ use crate::side::Side;
 #[cfg(loom)]
 use crate::sync::barrier;
 use crate::sync::{Arc, Condvar, Mutex, thread};
-use crate::way::ring::Ring;
 
 /// The place where a party sleeps until another party wakes it.
 #[derive(Default)]
@@ -228,11 +228,15 @@ fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
 
 /// Runs sequences of parties at the same time, and the parties of each sequence in order.
 fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
+    run_in_turns_in(&Network(StdArc::default()), sequences)
+}
+
+fn run_in_turns_in(network: &Network, sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     let mut seats = seats(MOST_PARTIES).into_iter();
     let seated = sequences
         .into_iter()
         .map(|parties| parties.into_iter().zip(seats.by_ref()).collect());
-    run_seated(seated.collect())
+    run_seated_in(network, seated.collect())
 }
 
 fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
@@ -248,8 +252,11 @@ fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
 }
 
 fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
+    run_seated_in(&Network(StdArc::default()), sequences)
+}
+
+fn run_seated_in(network: &Network, sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
     DROPPED.set(0);
-    let network = Network(StdArc::default());
     let mut sequences = sequences.into_iter();
     let first = sequences.next().expect("a model has parties");
     let others: Vec<_> = sequences
@@ -258,7 +265,7 @@ fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
             thread::spawn(move || run_sequence(&network, parties))
         })
         .collect();
-    let mut all = run_sequence(&network, first);
+    let mut all = run_sequence(network, first);
     all.extend(others.into_iter().flat_map(|thread| thread.join().unwrap()));
     all
 }
@@ -271,16 +278,8 @@ enum Ending {
 }
 
 /// Registers the process at the ring buffer, so that even its first item needs no lock.
-fn settle<T>(
-    process: &Process<'_, Seats>,
-    channel: &RawChannel<T, Spin>,
-    ring: &Option<Arc<Ring<T>>>,
-    side: Side,
-) {
-    if let (Some(ring), Some(user)) = (ring, process.user()) {
-        let _locked = channel.lock();
-        ring.register(side, user);
-    }
+fn settle<T>(process: &Process<'_, Seats>, channel: &RawChannel<T, Spin>, side: Side) {
+    channel.lock().register(side, process.user_and_tally());
 }
 
 fn write<E>(
@@ -477,7 +476,7 @@ fn writer_that<E: 'static>(
     ending: Ending,
 ) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
-        settle(process, &writer.end.channel, &writer.end.ring, Side::Writer);
+        settle(process, &writer.end.channel, Side::Writer);
         let given_back = write(process, way, &mut writer, items);
         let read = match ending {
             Ending::Poison => writer.poison(process),
@@ -504,7 +503,7 @@ fn reader_that<E: 'static>(
     ending: Ending,
 ) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
-        settle(process, &reader.end.channel, &reader.end.ring, Side::Reader);
+        settle(process, &reader.end.channel, Side::Reader);
         let mut owned = Owned::default();
         read(process, way, &mut reader, limit, &mut owned.read);
         match ending {
@@ -856,7 +855,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
             let (mut to, mut from) = Channel::new().buffered(1).one_to_one::<Token>();
             let (until_written, mut has_written) = Channel::new().one_to_one::<Token>();
             let writes: Party = Box::new(move |process| {
-                settle(process, &to.end.channel, &to.end.ring, Side::Writer);
+                settle(process, &to.end.channel, Side::Writer);
                 let given_back = write(process, way, &mut to, vec![1, 2]);
                 drop(until_written);
                 Owned {
@@ -865,7 +864,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
                 }
             });
             let reads: Party = Box::new(move |process| {
-                settle(process, &from.end.channel, &from.end.ring, Side::Reader);
+                settle(process, &from.end.channel, Side::Reader);
                 let mut owned = Owned::default();
                 read(process, Way::Plain, &mut from, 1, &mut owned.read);
                 assert_eq!(has_written.read(process), Err(Ended::Closed));
@@ -923,6 +922,40 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
             assert_conserved(&[1, 2, 3], &all);
         });
     }
+}
+
+/// The reader finds the items of two writers in the ring buffer, in every order of the steps.
+#[test]
+fn items_in_a_ring_count_for_the_processes_that_have_written_them() {
+    check(Some(2), || {
+        let (to, mut from) = Channel::new().buffered(2).one_to_one::<Token>();
+        let counting = StdArc::default();
+        let mut state = NetworkState::default();
+        state.counting = Some(StdArc::clone(&counting));
+        let network = Network(StdArc::new(state));
+        let write = |name: &'static str, items| {
+            move |process: &Process<'_, Seats>, to: &mut Writer<Token>| {
+                process.began(None, name);
+                Owned {
+                    given_back: write(process, Way::Plain, to, items),
+                    ..Owned::default()
+                }
+            }
+        };
+        let reads: Party = Box::new(move |process| {
+            process.began(None, "reader");
+            settle(process, &from.end.channel, Side::Reader);
+            let mut owned = Owned::default();
+            read(process, Way::Plain, &mut from, usize::MAX, &mut owned.read);
+            owned
+        });
+        let writes = moves(to, write("first", vec![1]), write("second", vec![2, 3]));
+        let all = run_in_turns_in(&network, vec![Vec::from(writes), vec![reads]]);
+        assert_eq!(all[2].read, [1, 2, 3]);
+        let flows = Counted(counting).flows();
+        assert_eq!(flows.between("first", "reader").messages, 1);
+        assert_eq!(flows.between("second", "reader").messages, 2);
+    });
 }
 
 /// Reader and writer need a barrier only after the writer has moved to another thread.

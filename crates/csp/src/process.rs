@@ -40,6 +40,8 @@ pub struct Process<'a, P: Place> {
     manner: Manner,
     /// The origin of the items of this process if processors share memory.
     origin: Origin,
+    /// The number of this process as a [`User`].
+    user: u64,
     // Boxed, so that the compiler need not reload the other fields after a change of these cells.
     changing: Box<Changing>,
 }
@@ -57,8 +59,7 @@ struct Changing {
     tally: Option<Rc<Tally>>,
 }
 
-/// How the items of a process travel. One byte, so that a process that neither counts nor has a
-/// carrier finds out both by one comparison.
+/// How the items of a process travel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
     /// Processors share memory.
@@ -144,8 +145,21 @@ impl<'a, P: Place> Process<'a, P> {
         let tally = counting.map(|counting| Rc::new(Tally::of(number, counting)));
         let (manner, origin) = match (carrier, &tally) {
             (Some(_), _) => (Manner::Carried, Origin::default()),
-            (None, Some(tally)) => (Manner::Counted, Origin::of_sender(tally.sender)),
+            (None, Some(tally)) => (Manner::Counted, tally.origin()),
             (None, None) => (Manner::Plain, Origin::default()),
+        };
+        let identity = Identity {
+            name,
+            waker: Waker {
+                sleeper: place.sleeper(),
+                process: number,
+                network: shared.network,
+            },
+            shared,
+        };
+        let user = match &tally {
+            Some(tally) => tally.user,
+            None => identity.user(),
         };
         let changing = Changing {
             tally,
@@ -153,18 +167,11 @@ impl<'a, P: Place> Process<'a, P> {
         };
         Self {
             place,
-            identity: Identity {
-                name,
-                waker: Waker {
-                    sleeper: place.sleeper(),
-                    process: number,
-                    network: shared.network,
-                },
-                shared,
-            },
+            identity,
             carrier,
             manner,
             origin,
+            user,
             changing: Box::new(changing),
         }
     }
@@ -277,17 +284,6 @@ impl<'a, P: Place> Process<'a, P> {
         self.manner != Manner::Carried
     }
 
-    /// Returns whether processors share memory, and the network does not count.
-    #[inline(always)]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.manner == Manner::Plain
-    }
-
-    #[inline(always)]
-    pub(crate) fn origin(&self) -> Origin {
-        self.origin
-    }
-
     pub(crate) fn number(&self) -> u32 {
         self.identity.waker.process
     }
@@ -341,18 +337,14 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
             thread: sync::os_thread(),
-            process: self.identity.waker.process,
+            process: self.user,
         })
     }
 
-    /// Returns the identity as [`user`](Self::user) does, but `None` if the network counts, too:
-    /// the callers put items into a ring buffer without their origin.
+    /// Returns the [`user`](Self::user), and what it has read if the network counts.
     #[inline(always)]
-    pub(crate) fn plain_user(&self) -> Option<User> {
-        self.is_plain().then(|| User {
-            thread: sync::os_thread(),
-            process: self.identity.waker.process,
-        })
+    pub(crate) fn user_and_tally(&self) -> Option<(User, Option<&Tally>)> {
+        Some((self.user()?, self.changing.tally.as_deref()))
     }
 
     fn asker(&self) -> Asker<'_> {

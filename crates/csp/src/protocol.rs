@@ -25,6 +25,7 @@
 
 use std::collections::VecDeque;
 
+use crate::counting::Tally;
 use crate::end::Ended;
 use crate::lock::Word;
 use crate::node::{Node, Outcome};
@@ -78,7 +79,7 @@ impl<T> State<T> {
             writers: Queue::EMPTY,
             capacity,
             buffer: match ring {
-                Some(ring) => Buffer::of_ring(&Arc::new(ring)),
+                Some(ring) => Buffer::of_ring(ring),
                 None => Buffer::Queue(VecDeque::new()),
             },
             read_guards: Vec::new(),
@@ -215,7 +216,7 @@ impl<T> State<T> {
         parcel: &mut Option<Parcel<T>>,
         woken: &mut Woken,
     ) -> Met {
-        let mut met = self.step_of(side, process.user(), parcel, woken);
+        let mut met = self.step_of(side, process.user_and_tally(), parcel, woken);
         if matches!(met, Met::NoPartner) && self.exclude(side.other()) {
             met = self.step(side, parcel, woken);
         }
@@ -234,14 +235,22 @@ impl<T> State<T> {
     pub(crate) fn step_of(
         &mut self,
         side: Side,
-        user: Option<User>,
+        user: Option<(User, Option<&Tally>)>,
         parcel: &mut Option<Parcel<T>>,
         woken: &mut Woken,
     ) -> Met {
-        if let (Some(ring), Some(user)) = (self.ring(), user) {
-            ring.register(side, user);
-        }
+        self.register(side, user);
         self.step(side, parcel, woken)
+    }
+
+    /// Registers the reader or the writer, and what it has read if the network counts.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn register(&mut self, side: Side, user: Option<(User, Option<&Tally>)>) {
+        if self.is_buffered
+            && let Some((user, tally)) = user
+        {
+            self.buffer.register(side, user, tally);
+        }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

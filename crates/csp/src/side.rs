@@ -15,8 +15,10 @@ impl Side {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A process and its OS thread.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct User {
     pub thread: usize,
-    pub process: u32,
+    /// A number that no other process of any network has.
+    pub process: u64,
 }

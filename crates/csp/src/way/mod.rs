@@ -57,13 +57,6 @@ pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
     process: &Process<'_, P>,
     item: T,
 ) -> Result<(), Unsent<T>> {
-    let mut item = item;
-    if !process.is_plain() && end.ring.is_some() {
-        item = match ring::write_counted(end.ring.as_ref(), process, item) {
-            Ok(()) => return Ok(()),
-            Err(back) => back,
-        };
-    }
     end.join_network(process.identity());
     let channel = &*end.channel;
     let parcel = process.pack(item, channel);
@@ -149,12 +142,6 @@ fn read_past_ring<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
     process: &Process<'_, P>,
 ) -> Result<T, Ended> {
-    if !process.is_plain()
-        && end.ring.is_some()
-        && let Some(item) = ring::read_counted(end.ring.as_ref(), process)
-    {
-        return Ok(item);
-    }
     end.join_network(process.identity());
     let channel = &*end.channel;
     let parcel = if process.shares_memory() {
@@ -186,7 +173,7 @@ pub(crate) fn read_up_to<T: Item, L: Lock, P: Place>(
         return Ok(1);
     }
     while taken < most {
-        if let (Some(ring), Some(user)) = (&end.ring, process.plain_user()) {
+        if let (Some(ring), Some(user)) = (&end.ring, process.user()) {
             // Reserves memory here, because `take_many` must not panic.
             items.reserve((most - taken).min(ring.len()));
             let room = items.capacity() - items.len();

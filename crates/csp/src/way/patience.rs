@@ -26,7 +26,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     item: T,
     deadline: Option<Time>,
 ) -> Result<(), Refused<T>> {
-    let item = match (end.ring.as_ref(), process.plain_user()) {
+    let item = match (end.ring.as_ref(), process.user()) {
         (Some(ring), Some(user)) => match ring.put(user, item) {
             Ok(()) => return Ok(()),
             Err(item) => item,
@@ -57,7 +57,7 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     process: &Process<'_, P>,
     deadline: Option<Time>,
 ) -> Result<Option<T>, Ended> {
-    if let (Some(ring), Some(user)) = (end.ring.as_ref(), process.plain_user())
+    if let (Some(ring), Some(user)) = (end.ring.as_ref(), process.user())
         && let Some(item) = ring.take(user)
     {
         return Ok(Some(item));
@@ -101,7 +101,7 @@ fn attempt<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
-    let user = process.user();
+    let user = process.user_and_tally();
     let mut met = Met::NoPartner;
     process.attempt(
         || channel.waiting(side),

@@ -16,22 +16,29 @@
 //! buffer again. [`Ring::let_in`] ends the exclusion.
 //!
 //! After the OS thread or the process of a side has changed, the side takes the lock once, to
-//! [register](Ring::register) the change. Two sides on one OS thread need no barrier.
+//! [register](Buffer::register) the change. Two sides on one OS thread need no barrier.
+//!
+//! If the network [counts](crate::counting), the items of a writer have its [origin](Origins), and
+//! the reader adds the items that it takes to the counts of this origin. If the origin changes, the
+//! reader takes the lock for each item from before the change.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
-use std::ptr;
+use std::{ptr, slice};
 
 use crossbeam_utils::CachePadded;
 
+use crate::counting::{Received, Tally};
 use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
 use crate::place::Place;
 use crate::prefetch;
 use crate::process::Process;
 use crate::side::{Side, User};
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
+use crate::sync::{
+    Arc, AtomicBool, AtomicU64, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin,
+};
 
 /// The largest ring buffer, in bytes. All slots are allocated at once. A larger buffer is a
 /// [`Buffer::Queue`], which is used under the lock.
@@ -59,10 +66,6 @@ type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 pub(crate) struct Ring<T> {
     /// The slots. Their number is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
-    /// The origin of the item in each slot, if processors share no memory or the network counts.
-    /// Accessed by the thread that may access the slot. A writer that counts stores its origin only
-    /// if another origin is in the place, so that these lines seldom move between cores.
-    origins: Box<[UnsafeCell<Origin>]>,
     capacity: usize,
     writer: CachePadded<End>,
     reader: CachePadded<End>,
@@ -83,6 +86,11 @@ struct End {
     others: Cell<usize>,
     /// The number of pauses before the next poll. Only this side uses this field.
     patience: Cell<u32>,
+    /// The counts to which the reader adds the items that it takes without the lock, if the network
+    /// counts. Only the reader uses this field and the next one.
+    received: Cell<Option<std::sync::Arc<Received>>>,
+    /// The `changes` of the [`Gate`] of the writer with which `received` was chosen.
+    seen: Cell<usize>,
 }
 
 /// The data of the writer or the reader that change under the channel's lock: whether this side
@@ -90,13 +98,16 @@ struct End {
 struct Gate {
     takes_lock: AtomicBool,
     thread: AtomicUsize,
-    process: AtomicUsize,
+    process: AtomicU64,
+    /// How often the origin of the writer's items has changed. A reader that finds a change takes
+    /// the lock until it has read all items from before the change.
+    changes: AtomicUsize,
 }
 
-// SAFETY: only one thread at a time accesses a slot and its origin. Either it uses a side that is
-// busy and has then read `takes_lock` as false, or it has the channel's lock and meets the
-// conditions in the comment of the method. Only the registered user of a side uses its `others` and
-// `patience`. Items are `Send`.
+// SAFETY: only one thread at a time accesses a slot. Either it uses a side that is busy and has
+// then read `takes_lock` as false, or it has the channel's lock and meets the conditions in the
+// comment of the method. Only the registered user of a side uses its `others`, `patience`,
+// `received` and `seen`. Items are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -108,6 +119,8 @@ impl End {
             intent: AtomicUsize::new(0),
             others: Cell::new(0),
             patience: Cell::new(0),
+            received: Cell::new(None),
+            seen: Cell::new(0),
         })
     }
 
@@ -124,14 +137,15 @@ impl Gate {
         CachePadded::new(Self {
             takes_lock: AtomicBool::new(false),
             thread: AtomicUsize::new(0),
-            process: AtomicUsize::new(0),
+            process: AtomicU64::new(0),
+            changes: AtomicUsize::new(0),
         })
     }
 
     #[inline(always)]
     fn is_of(&self, user: User) -> bool {
         self.thread.load(Ordering::Relaxed) == user.thread
-            && self.process.load(Ordering::Relaxed) == user.process as usize
+            && self.process.load(Ordering::Relaxed) == user.process
     }
 }
 
@@ -169,13 +183,11 @@ impl<T> Ring<T> {
     /// Makes a ring buffer for `capacity` items. Returns `None` if `capacity` is 0 or too large.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
-        let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
+        // At least 1, because the loop below takes time for each slot.
+        let bytes = slots.checked_mul(size_of::<Slot<T>>().max(1))?;
         (capacity > 0 && bytes <= MOST_BYTES).then(|| Self {
             slots: (0..slots)
                 .map(|_| Slot::new(MaybeUninit::uninit()))
-                .collect(),
-            origins: (0..slots)
-                .map(|_| UnsafeCell::new(Origin::default()))
                 .collect(),
             capacity,
             writer: End::new(),
@@ -202,11 +214,6 @@ impl<T> Ring<T> {
     fn slot(&self, count: usize) -> &Slot<T> {
         // SAFETY: the number of slots is a power of two, so the mask keeps the index inside.
         unsafe { self.slots.get_unchecked(self.index(count)) }
-    }
-
-    #[inline(always)]
-    fn origin(&self, count: usize) -> &UnsafeCell<Origin> {
-        &self.origins[self.index(count)]
     }
 
     /// Returns the slots for `items` items, beginning with the item number `count`. The second
@@ -275,9 +282,14 @@ impl<T> Ring<T> {
 
     /// Reads the count of the other side, and returns how many slots or items this side finds.
     fn poll(&self, side: Side, own: usize) -> usize {
-        let ((_, end), (_, other)) = (self.gate(side), self.gate(side.other()));
-        end.others.set(other.count.load(Ordering::Acquire));
-        self.found(side, own, end.others.get())
+        let ((_, end), (others, other)) = (self.gate(side), self.gate(side.other()));
+        let count = other.count.load(Ordering::Acquire);
+        // After the count, so that the reader sees the changes before the items that it finds.
+        if side == Side::Reader && others.changes.load(Ordering::Relaxed) != end.seen.get() {
+            return 0;
+        }
+        end.others.set(count);
+        self.found(side, own, count)
     }
 
     /// Calls [`poll`](Self::poll), after some pauses if earlier polls have found few items.
@@ -331,46 +343,6 @@ impl<T> Ring<T> {
         Ok(())
     }
 
-    /// Puts an item with its origin, as [`put`](Self::put) does.
-    fn put_counted(&self, user: User, item: T, origin: Origin) -> Result<(), T> {
-        let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
-            return Err(item);
-        };
-        if self.available(Side::Writer, busy.count) == 0 {
-            return Err(item);
-        }
-        self.origin(busy.count).with_mut(|place| {
-            // SAFETY: as for the slot below.
-            unsafe {
-                if *place != origin {
-                    *place = origin;
-                }
-            }
-        });
-        // SAFETY: as in `put`.
-        self.slot(busy.count)
-            .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
-        busy.done(1);
-        Ok(())
-    }
-
-    /// Takes an item with its origin, as [`take`](Self::take) does.
-    fn take_counted(&self, user: User) -> Option<(T, Origin)> {
-        let busy = self.enter(&self.reader_gate, &self.reader, user)?;
-        if self.available(Side::Reader, busy.count) == 0 {
-            return None;
-        }
-        prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
-        // SAFETY: as for the slot below.
-        let origin = self.origin(busy.count).with_mut(|place| unsafe { *place });
-        // SAFETY: as in `take`.
-        let item = self
-            .slot(busy.count)
-            .with_mut(|slot| unsafe { slot.read().assume_init() });
-        busy.done(1);
-        Some((item, origin))
-    }
-
     /// Moves items from `items` into the ring buffer until the buffer is full or `items` is empty.
     /// Moves no item if the lock is needed.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
@@ -396,9 +368,25 @@ impl<T> Ring<T> {
         busy.done(put);
     }
 
+    /// Adds items that the registered reader has taken to what it has read, if the network counts.
+    #[inline(always)]
+    fn count(&self, items: &[T])
+    where
+        T: Item,
+    {
+        // SAFETY: only a reader that registers changes the field. It would need the end of the
+        // channel which the caller has borrowed mutably, also while an item counts its bytes.
+        if let Some(received) = unsafe { &*self.reader.received.as_ptr() } {
+            received.add(items.len() as u64, items.bytes() as u64);
+        }
+    }
+
     /// Takes an item. Returns `None` if there is no item or the reader must take the lock.
     #[inline(always)]
-    pub(crate) fn take(&self, user: User) -> Option<T> {
+    pub(crate) fn take(&self, user: User) -> Option<T>
+    where
+        T: Item,
+    {
         let busy = self.enter(&self.reader_gate, &self.reader, user)?;
         if self.available(Side::Reader, busy.count) == 0 {
             return None;
@@ -410,11 +398,15 @@ impl<T> Ring<T> {
             .slot(busy.count)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
         busy.done(1);
+        self.count(slice::from_ref(&item));
         Some(item)
     }
 
     /// Moves up to `most` items into `items`, which must have room, and returns their number.
-    pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
+    pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize
+    where
+        T: Item,
+    {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
         };
@@ -434,6 +426,7 @@ impl<T> Ring<T> {
         // SAFETY: the loop above has written `taken` items after the first `len` items.
         unsafe { items.set_len(len + taken) };
         busy.done(taken);
+        self.count(&items[len..]);
         taken
     }
 
@@ -475,10 +468,10 @@ impl<T> Ring<T> {
 
     // The callers of the methods below have the channel's lock.
 
-    pub(crate) fn register(&self, side: Side, user: User) {
+    fn register(&self, side: Side, user: User) {
         let (gate, _) = self.gate(side);
         gate.thread.store(user.thread, Ordering::Relaxed);
-        gate.process.store(user.process as usize, Ordering::Relaxed);
+        gate.process.store(user.process, Ordering::Relaxed);
     }
 
     /// Makes a side take the lock, and waits until the side is not busy. `thread` is the OS thread
@@ -530,7 +523,7 @@ pub(super) fn write<T, P: Place>(
     process: &Process<'_, P>,
     item: T,
 ) -> Result<(), T> {
-    let (Some(ring), Some(user)) = (ring, process.plain_user()) else {
+    let (Some(ring), Some(user)) = (ring, process.user()) else {
         return Err(item);
     };
     let mut item = item;
@@ -554,7 +547,7 @@ pub(super) fn write_many<T, P: Place>(
     process: &Process<'_, P>,
     items: &mut VecDeque<T>,
 ) {
-    if let (Some(ring), Some(user)) = (ring, process.plain_user()) {
+    if let (Some(ring), Some(user)) = (ring, process.user()) {
         process.count_communication();
         ring.put_many(user, items);
         while !items.is_empty() && ring.is_worth_another_try(Side::Writer, user) {
@@ -565,59 +558,13 @@ pub(super) fn write_many<T, P: Place>(
 
 /// Takes an item out of the ring buffer, or returns `None` if there is no ring buffer or no item.
 #[inline(always)]
-pub(super) fn read<T, P: Place>(
-    ring: Option<&Arc<Ring<T>>>,
-    process: &Process<'_, P>,
-) -> Option<T> {
-    let (ring, user) = (ring?, process.plain_user()?);
-    loop {
-        if let Some(item) = ring.take(user) {
-            ring.count_communication(Side::Reader, process);
-            return Some(item);
-        }
-        if !ring.is_worth_another_try(Side::Reader, user) {
-            return None;
-        }
-    }
-}
-
-/// Puts an item into the ring buffer as [`write()`] does, if the network counts.
-#[cold]
-#[inline(never)]
-pub(super) fn write_counted<T, P: Place>(
-    ring: Option<&Arc<Ring<T>>>,
-    process: &Process<'_, P>,
-    item: T,
-) -> Result<(), T> {
-    let (Some(ring), Some(user)) = (ring, process.user()) else {
-        return Err(item);
-    };
-    let mut item = item;
-    loop {
-        item = match ring.put_counted(user, item, process.origin()) {
-            Ok(()) => {
-                ring.count_communication(Side::Writer, process);
-                return Ok(());
-            }
-            Err(back) => back,
-        };
-        if !ring.is_worth_another_try(Side::Writer, user) {
-            return Err(item);
-        }
-    }
-}
-
-/// Takes an item out of the ring buffer as [`read()`] does, if the network counts.
-#[cold]
-#[inline(never)]
-pub(super) fn read_counted<T: Item, P: Place>(
+pub(super) fn read<T: Item, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
 ) -> Option<T> {
     let (ring, user) = (ring?, process.user()?);
     loop {
-        if let Some((item, origin)) = ring.take_counted(user) {
-            process.count(origin, &item);
+        if let Some(item) = ring.take(user) {
             ring.count_communication(Side::Reader, process);
             return Some(item);
         }
@@ -631,19 +578,73 @@ pub(super) fn read_counted<T: Item, P: Place>(
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
     /// A ring buffer, which a side that is not excluded may use without the lock.
-    Ring(Arc<Ring<T>>),
+    Ring(Arc<Ring<T>>, Origins),
+}
+
+/// The origins of the items in a ring buffer: an entry for each change of the origin, with the
+/// number of the first item after the change. The last entry holds for the next items, too.
+pub(crate) struct Origins(VecDeque<(usize, Origin)>);
+
+impl Origins {
+    /// Notes that the next items that are written have this origin.
+    fn begin<T>(&mut self, ring: &Ring<T>, origin: Origin) {
+        if self.0.back().is_some_and(|(_, last)| *last == origin) {
+            return;
+        }
+        self.at(ring.reader.count.load(Ordering::Relaxed));
+        let written = ring.writer.count.load(Ordering::Relaxed);
+        self.0.push_back((written, origin));
+        let gate = &ring.writer_gate;
+        let changes = gate.changes.load(Ordering::Relaxed).wrapping_add(1);
+        gate.changes.store(changes, Ordering::Relaxed);
+        // The last user may write again later, and has to register its origin before.
+        gate.thread.store(0, Ordering::Relaxed);
+    }
+
+    /// Forgets the changes before the item number `read`. Returns the origin of this item, and
+    /// whether all later items have it, too.
+    fn at(&mut self, read: usize) -> (Origin, bool) {
+        let is_past = |(first, _): &(usize, Origin)| first.wrapping_sub(read).cast_signed() <= 0;
+        while self.0.get(1).is_some_and(is_past) {
+            self.0.pop_front();
+        }
+        (self.0[0].1, self.0.len() == 1)
+    }
 }
 
 impl<T> Buffer<T> {
-    pub(crate) fn of_ring(ring: &Arc<Ring<T>>) -> Self {
-        Self::Ring(Arc::clone(ring))
+    pub(crate) fn of_ring(ring: Ring<T>) -> Self {
+        let none_yet = Origins(VecDeque::from([(0, Origin::default())]));
+        Self::Ring(Arc::new(ring), none_yet)
     }
 
     pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         match self {
             Self::Queue(_) => None,
-            Self::Ring(ring) => Some(ring),
+            Self::Ring(ring, _) => Some(ring),
         }
+    }
+
+    /// Registers a user of a ring buffer, which is the caller. `tally` is what its process has
+    /// read, if the network counts.
+    pub(crate) fn register(&mut self, side: Side, user: User, tally: Option<&Tally>) {
+        let Self::Ring(ring, origins) = self else {
+            return;
+        };
+        let (end, gate) = (&ring.reader, &ring.writer_gate);
+        let changes = gate.changes.load(Ordering::Relaxed);
+        match side {
+            Side::Writer => origins.begin(ring, tally.map_or_else(Origin::default, Tally::origin)),
+            Side::Reader if ring.reader_gate.is_of(user) && end.seen.get() == changes => {}
+            Side::Reader => {
+                let (origin, is_last) = origins.at(end.count.load(Ordering::Relaxed));
+                end.received
+                    .set(tally.map(|tally| tally.received_from(origin)));
+                // Another number than `changes`, if a change is still to come.
+                end.seen.set(changes.wrapping_sub(usize::from(!is_last)));
+            }
+        }
+        ring.register(side, user);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -653,7 +654,7 @@ impl<T> Buffer<T> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Queue(queue) => queue.len(),
-            Self::Ring(ring) => ring.len(),
+            Self::Ring(ring, _) => ring.len(),
         }
     }
 
@@ -661,12 +662,10 @@ impl<T> Buffer<T> {
     pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
         match self {
             Self::Queue(queue) => queue.push_back(parcel),
-            Self::Ring(ring) => {
+            Self::Ring(ring, origins) => {
+                origins.begin(ring, parcel.origin);
                 let written = ring.writer.count.load(Ordering::Relaxed);
                 let slot = ring.slot(written);
-                // SAFETY: as for the slot below.
-                ring.origin(written)
-                    .with_mut(|place| unsafe { *place = parcel.origin });
                 // SAFETY: the slot is free, and the writer is the caller or waits.
                 slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel.item)) });
                 ring.writer
@@ -680,13 +679,12 @@ impl<T> Buffer<T> {
     pub(crate) fn pop_front(&mut self) -> Option<Parcel<T>> {
         match self {
             Self::Queue(queue) => queue.pop_front(),
-            Self::Ring(ring) => {
+            Self::Ring(ring, origins) => {
                 let read = ring.reader.count.load(Ordering::Relaxed);
                 if ring.writer.count.load(Ordering::Acquire) == read {
                     return None;
                 }
-                // SAFETY: as for the slot below.
-                let origin = ring.origin(read).with_mut(|place| unsafe { *place });
+                let (origin, _) = origins.at(read);
                 // SAFETY: the slot holds an item, and the reader is the caller or excluded.
                 let item = ring
                     .slot(read)

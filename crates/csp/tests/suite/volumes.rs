@@ -244,6 +244,54 @@ fn an_end_that_moves_on_leaves_its_items_to_their_writer<M: Machine>(machine: &M
     assert_eq!(flows.between("first", "second").messages, 1);
 }
 
+/// Ends go to and fro between processes on one SPE, which read and write in different ways.
+fn ends_that_come_back_count_for_each_process_that_uses_them<M: Machine>(machine: &M) {
+    let (writer, reader) = Channel::new().buffered(16).one_to_one::<u32>();
+    let (mut to_other, mut at_other) = Channel::new().one_to_one::<(Writer<u32>, Reader<u32>)>();
+    let (mut to_one, mut at_one) = Channel::new().one_to_one::<(Writer<u32>, Reader<u32>)>();
+    let mut network = network(machine);
+    network.process("one", spe(0), move |process| {
+        let mut ends = (writer, reader);
+        for number in 0..3 {
+            ends.0.write(process, number)?;
+            ends.0.write(process, number)?;
+            to_other.write(process, ends)?;
+            ends = at_one.read(process)?;
+            ends.1.read(process)?;
+        }
+        Ok(())
+    });
+    network.process("other", spe(0), move |process| {
+        for _ in 0..3 {
+            let (mut writer, mut reader) = at_other.read(process)?;
+            {
+                let mut any = Alternation::fair();
+                let write = any.write(&mut writer);
+                any.offer(process, &write, 7);
+                any.select(process)?;
+            }
+            {
+                let mut any = Alternation::fair();
+                let read = any.read(&mut reader);
+                any.select(process)?;
+                any.take(process, &read);
+            }
+            to_one.write(process, (writer, reader))?;
+        }
+        Ok(())
+    });
+    let counted = network.count_volumes();
+    network.run().unwrap();
+    let flows = counted.flows();
+    // `one` writes 0 0 1 1 2 2, and `other` a 7 after each pair. They read in turns, `other` first,
+    // so three items are left. Each passes the pair of ends on three times.
+    let messages = |from, to| flows.between(from, to).messages;
+    assert_eq!(messages("one", "other"), 2 + 3);
+    assert_eq!(messages("one", "one"), 2);
+    assert_eq!(messages("other", "other"), 1);
+    assert_eq!(messages("other", "one"), 1 + 3);
+}
+
 fn items_that_no_process_has_read_are_not_counted<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(4).one_to_one::<u32>();
     let (mut done, mut at_reader) = Channel::new().one_to_one::<()>();
@@ -500,6 +548,33 @@ fn threads_behind_gates_are_one_party_outside() {
     assert_is_outside(&counted.flows());
 }
 
+/// Each time, the thread has a process of its own, which uses the same end on the same thread.
+#[test]
+fn a_thread_that_enters_its_gate_again_counts_each_time() {
+    let machine = host();
+    let mut network = Network::on(&machine);
+    let (mut numbers, reader) = Channel::new().buffered(8).one_to_one::<u32>();
+    let mut gate = network.gate("a thread", reader);
+    network.process("source", spe(0), move |process| {
+        Ok((0..6).try_for_each(|number| numbers.write(process, number))?)
+    });
+    let counted = network.count_volumes();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for turn in 0..3 {
+                let (reader, process) = gate.enter().unwrap();
+                assert_eq!(reader.read(&process), Ok(2 * turn));
+                assert_eq!(reader.read(&process), Ok(2 * turn + 1));
+            }
+        });
+        network.run().unwrap();
+    });
+    assert_eq!(
+        sent(&counted.flows()),
+        [from_to("source", "outside", 6, 24)]
+    );
+}
+
 #[test]
 fn async_tasks_are_the_party_outside_too() {
     let machine = host();
@@ -623,6 +698,7 @@ crate::on_every_machine![
     alternations_count_what_they_read_and_write,
     every_way_to_read_and_write_counts,
     an_end_that_moves_on_leaves_its_items_to_their_writer,
+    ends_that_come_back_count_for_each_process_that_uses_them,
     items_that_no_process_has_read_are_not_counted,
     a_network_that_fails_has_counted,
     items_of_earlier_networks_come_from_outside,
