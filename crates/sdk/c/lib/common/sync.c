@@ -38,11 +38,12 @@ static void wait_a_little(void) { sched_yield(); }
 
 int atomic_read(atomic_ea_t number) { return reserve(number); }
 
+/* Adds, and returns what the number was before. */
 static int add(atomic_ea_t number, int value) {
   int old;
   do old = reserve(number);
   while (!store(number, (int)((unsigned)old + (unsigned)value)));
-  return (int)((unsigned)old + (unsigned)value);
+  return old;
 }
 
 /* Writes `to` if the number is `from`. */

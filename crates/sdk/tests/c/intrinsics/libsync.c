@@ -71,9 +71,12 @@ int main(void) {
   EXPECT(WORD(33) == -5)
   atomic_add(7, EA(33)), atomic_sub(1, EA(33)), atomic_inc(EA(33)), atomic_inc(EA(33)), atomic_dec(EA(33));
   EXPECT(WORD(33) == 2)
-  EXPECT(atomic_add_return(3, EA(33)) == 5 && atomic_sub_return(2, EA(33)) == 3)
-  EXPECT(atomic_inc_return(EA(33)) == 4 && atomic_dec_return(EA(33)) == 3)
-  EXPECT(!atomic_sub_and_test(2, EA(33)) && atomic_dec_and_test(EA(33)) && WORD(33) == 0)
+  EXPECT(atomic_add_return(3, EA(33)) == 2 && atomic_sub_return(2, EA(33)) == 5)
+  EXPECT(atomic_inc_return(EA(33)) == 3 && atomic_dec_return(EA(33)) == 4 && WORD(33) == 3)
+  EXPECT(!atomic_sub_and_test(3, EA(33)) && WORD(33) == 0)
+  EXPECT(atomic_sub_and_test(-1, EA(33)) && !atomic_dec_and_test(EA(33)) && WORD(33) == 0)
+  EXPECT(atomic_dec_and_test(EA(33)) && WORD(33) == -1)
+  WORD(33) = 0;
   EXPECT(atomic_dec_if_positive(EA(33)) == -1 && WORD(33) == 0)
   WORD(33) = 1;
   EXPECT(_atomic_dec_if_positive(EA(33)) == 0 && WORD(33) == 0)
