@@ -397,7 +397,7 @@ fn makefiles_with_the_footer_of_the_sdk_work() {
         "ppu/main.o",
         "spu/kernel-spu",
         "spu/lib_kernel.a",
-        "spu/kernel.d",
+        "spu/kernel.o.d",
         "more/one",
     ] {
         assert!(!shell.path(made).exists(), "{made}");
