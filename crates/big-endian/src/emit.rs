@@ -56,7 +56,7 @@ impl Output {
     }
 
     /// Returns the same bits as a value of another type whose lanes have the same width.
-    fn converted(&mut self, from: &Type, value: &str, to: &Type) -> String {
+    pub(crate) fn converted(&mut self, from: &Type, value: &str, to: &Type) -> String {
         if from == to {
             return value.to_owned();
         }

@@ -265,9 +265,9 @@ impl Function<'_> {
                 .insert("declare i32 @__cell_load_volatile(ptr)".to_owned());
             let Place { pointer, .. } = &place;
             let debug = place.debug();
-            out.line(format!(
-                "  {result} = call i32 @__cell_load_volatile({pointer}){debug}"
-            ));
+            let word = out.value(format!("call i32 @__cell_load_volatile({pointer}){debug}"));
+            let value = out.converted(&Type::Int(32), &word, &ty);
+            out.name_last(&value, result);
             return Some(());
         }
         if let Type::Struct { .. } | Type::Array(..) = ty {
@@ -303,10 +303,11 @@ impl Function<'_> {
         if self.may_be_register(access, &ty, &place) {
             out.declarations
                 .insert("declare void @__cell_store_volatile(ptr, i32)".to_owned());
+            let word = out.converted(&ty, value, &Type::Int(32));
             let Place { pointer, .. } = &place;
             let debug = place.debug();
             out.line(format!(
-                "  call void @__cell_store_volatile({pointer}, i32 {value}){debug}"
+                "  call void @__cell_store_volatile({pointer}, i32 {word}){debug}"
             ));
             return Some(());
         }
@@ -324,13 +325,12 @@ impl Function<'_> {
         Some(())
     }
 
-    /// Whether a word is volatile and at an address that is computed. No variable is a register.
+    /// Whether a number or a pointer of 32 bits is volatile and at an address that is computed. No
+    /// variable is a register.
     fn may_be_register(&self, access: Access, ty: &Type, place: &Place) -> bool {
         let is_volatile = access.volatile && !access.atomic;
-        self.has_registers
-            && is_volatile
-            && *ty == Type::Int(32)
-            && place.variable().starts_with('%')
+        let is_word = matches!(ty, Type::Int(32) | Type::Ptr);
+        self.has_registers && is_volatile && is_word && place.variable().starts_with('%')
     }
 
     /// Asks the library for the thread's own variable. What the linker places is its first value.

@@ -122,7 +122,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
 /// Rewrites the IR of a module as [`rewrite`] does, for a program that may reach registers of
 /// devices by volatile words.
 ///
-/// A volatile access of a number of 32 bits, at an address that is computed, becomes a call of
+/// A volatile access of a number or pointer of 32 bits, at an address that is computed, becomes a call of
 /// `__cell_load_volatile(address)` or `__cell_store_volatile(address, number)`, which the program
 /// is linked with.
 ///

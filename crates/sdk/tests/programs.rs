@@ -336,6 +336,14 @@ fn what_no_register_does_is_an_error_at_its_line() {
             "SPU_In_Mbox = i",
             ["room in the inbound mailbox of context 1", "deadlock"],
         ),
+        (
+            "4",
+            "SPU_Mbox_Stat);",
+            [
+                "loads the word at the offset 0x4014 of the registers of a context that was destroyed",
+                "spe_ps_area_get",
+            ],
+        ),
     ] {
         let line = source.lines().position(|text| text.contains(line)).unwrap() + 1;
         let place = format!("registers.c:{line}:");

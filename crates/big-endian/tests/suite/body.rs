@@ -27,18 +27,23 @@ fn a_volatile_word_may_be_a_register() {
             "%1 = load volatile i32, ptr %p, align 4, !dbg !3, !tbaa !4",
             "store volatile i32 %1, ptr %q, align 4, !dbg !5",
             "store volatile i32 7, ptr %q, align 4",
+            "%2 = load volatile ptr, ptr %p, align 4",
+            "store volatile ptr %2, ptr %q, align 4",
         ]),
         [
             "%1 = call i32 @__cell_load_volatile(ptr %p), !dbg !3",
             "call void @__cell_store_volatile(ptr %q, i32 %1), !dbg !5",
             "call void @__cell_store_volatile(ptr %q, i32 7)",
+            "%cellworks.1 = call i32 @__cell_load_volatile(ptr %p)",
+            "%2 = inttoptr i32 %cellworks.1 to ptr",
+            "%cellworks.3 = ptrtoint ptr %2 to i32",
+            "call void @__cell_store_volatile(ptr %q, i32 %cellworks.3)",
         ]
     );
     // What is not volatile, has another width, is atomic, or is a variable is in memory.
     let memory = [
         "%1 = load i32, ptr %p, align 4",
         "%2 = load volatile i16, ptr %p, align 2",
-        "%3 = load volatile ptr, ptr %p, align 4",
         "%4 = load atomic i32, ptr %p seq_cst, align 4",
         "%5 = load volatile i32, ptr @variable, align 4",
         "store volatile i64 1, ptr %q, align 8",

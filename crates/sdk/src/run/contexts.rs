@@ -113,6 +113,8 @@ pub(super) struct Contexts<'scope, 'env, M: Machine> {
     /// The SPEs to which the PPE has sent signals that their programs may not have read.
     signaled: HashSet<SpeId>,
     uses: u64,
+    /// The addresses of all areas of registers that there were.
+    registers: HashSet<u32>,
     /// Programs that were loaded already, by their bytes.
     programs: HashMap<Vec<u8>, Arc<Code<spu::State>>>,
 }
@@ -134,6 +136,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             queue: Vec::new(),
             signaled: HashSet::new(),
             uses: 0,
+            registers: HashSet::new(),
             programs: HashMap::new(),
         }
     }
@@ -419,10 +422,16 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             let offset = at.checked_sub(one.as_ref()?.problem_state_at?)?;
             (offset < PROBLEM_STATE_BYTES).then_some((context, offset))
         });
-        let found = { found }.next();
-        found.map_or(question, |(context, offset)| {
-            Question::of_register(context, offset, word)
-        })
+        let area = at & !(PROBLEM_STATE_BYTES - 1);
+        match { found }.next() {
+            Some((context, offset)) => Question::of_register(context, offset, word),
+            None if self.registers.contains(&area) => Question::NoRegister {
+                context: None,
+                offset: at - area,
+                stores: word.is_some(),
+            },
+            None => question,
+        }
     }
 
     /// Returns whether a context has words that the PPE has not read.
@@ -892,6 +901,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 let addresses = &surroundings.shared.addresses;
                 addresses.show(at, PROBLEM_STATE_BYTES, shown);
                 context.problem_state_at = Some(at);
+                self.registers.insert(at);
                 done(at as i32)
             }
             other => unreachable!("{other:?} was answered before"),

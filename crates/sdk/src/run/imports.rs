@@ -54,7 +54,7 @@ macro_rules! questions {
             /// Loads `SPU_Status`.
             StatusLoad { context: u32 },
             /// Loads or stores a register that has no effect here, or none at all.
-            NoRegister { context: u32, offset: u32, stores: bool },
+            NoRegister { context: Option<u32>, offset: u32, stores: bool },
             $($(#[$doc])* $variant { $($argument: $type),* },)*
         }
 
@@ -223,7 +223,7 @@ impl Question {
             (0x1_400c, Some(word)) => signal(1, word),
             (0x1_c00c, Some(word)) => signal(2, word),
             _ => Self::NoRegister {
-                context,
+                context: Some(context),
                 offset,
                 stores: word.is_some(),
             },

@@ -816,7 +816,7 @@ fn polled_context(question: Question) -> Option<u32> {
 }
 
 /// Returns why a register cannot be loaded or stored.
-fn no_register(context: u32, offset: u32, stores: bool) -> String {
+fn no_register(context: Option<u32>, offset: u32, stores: bool) -> String {
     let (does, can) = match stores {
         true => (
             "stores to",
@@ -826,6 +826,12 @@ fn no_register(context: u32, offset: u32, stores: bool) -> String {
             "loads",
             "SPU_Out_Mbox, SPU_Mbox_Stat and SPU_Status can be loaded",
         ),
+    };
+    let Some(context) = context else {
+        return format!(
+            "it {does} the word at the offset {offset:#x} of the registers of a context that was destroyed \
+             (spe_ps_area_get, spe_context_destroy)"
+        );
     };
     format!(
         "it {does} the word at the offset {offset:#x} of the registers of context {context} (spe_ps_area_get), of which \

@@ -35,6 +35,9 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 5; i++)
             control[1]->SPU_In_Mbox = i;
         break;
+    case 4:
+        spe_context_destroy(spe[1]);
+        printf("%u\n", control[1]->SPU_Mbox_Stat);
     }
 
     printf("at first %#x %u %u %u\n", control[0]->SPU_Mbox_Stat, control[0]->SPU_Status,

@@ -64,6 +64,31 @@ struct spe_gang_context {
 /* The contexts with a problem-state area, to find one by an address. */
 static struct spe_context *mapped;
 
+/* The registers of contexts lie beside each other, so that little other memory is between them
+ * (registers.c), and are never memory again. Each that is free has the address of the next one. */
+static char *registers;
+#define REGISTERS_AT_ONCE 16
+
+static void free_registers(char *at) {
+    *(char **)at = registers;
+    registers = at;
+}
+
+static char *new_registers(void) {
+    if (!registers) {
+        const unsigned bytes = REGISTERS_AT_ONCE * PROBLEM_STATE_BYTES;
+        char *at = aligned_alloc(PROBLEM_STATE_BYTES, bytes);
+        if (!at)
+            return NULL;
+        __cw_has_registers((uintptr_t)at, (uintptr_t)at + bytes);
+        for (int area = REGISTERS_AT_ONCE - 1; area >= 0; area--)
+            free_registers(at + area * PROBLEM_STATE_BYTES);
+    }
+    char *at = registers;
+    registers = *(char **)at;
+    return at;
+}
+
 /* Returns a result of the machine as libspe2 returns it: -1 and errno for an error. */
 static int checked(int result) {
     if (result < 0) {
@@ -142,7 +167,8 @@ int spe_context_destroy(spe_context_ptr_t spe) {
     if (spe->neighbor)
         spe->neighbor->neighbors--;
     free(spe->local_store);
-    free(spe->problem_state);
+    if (spe->problem_state)
+        free_registers(spe->problem_state);
     free(spe);
     return 0;
 }
@@ -581,12 +607,11 @@ void *spe_ps_area_get(spe_context_ptr_t spe, enum ps_area area) {
         return NULL;
     }
     if (!spe->problem_state) {
-        char *at = aligned_alloc(PROBLEM_STATE_BYTES, PROBLEM_STATE_BYTES);
+        char *at = new_registers();
         if (!at)
             return NULL;
         if (!machine_show_problem_state(spe->number, at))
             abort();
-        __cw_has_registers((uintptr_t)at, (uintptr_t)at + PROBLEM_STATE_BYTES);
         spe->problem_state = at;
         spe->next = mapped;
         mapped = spe;

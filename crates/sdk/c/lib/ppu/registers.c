@@ -7,8 +7,8 @@ extern unsigned machine_load_register(volatile unsigned *at) __asm__("ppu.load_r
 extern int machine_store_register(volatile unsigned *at, unsigned word)
     __asm__("ppu.store_register");
 
-/* The addresses from the start of the first area to the end of the last one. Memory between two
- * areas is reached by the machine, too. */
+/* The addresses from the first to the last register. Memory between them is reached by the machine,
+ * too, which takes long. */
 static uintptr_t first, bytes;
 
 void __cw_has_registers(uintptr_t at, uintptr_t end) {
