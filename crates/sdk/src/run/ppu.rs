@@ -513,7 +513,13 @@ impl<'p> Ppu<'p> {
 
     /// Notes that a thread lets others run, and says so if nothing else has happened for long.
     fn note_polls_of_memory(&mut self, index: usize) {
-        if self.threads[index].patience.polls() {
+        // A thread that sleeps for a time goes on by itself.
+        let sleeps = |(other, thread): (usize, &Thread)| {
+            other != index && matches!(thread.question, Some((_, Some(_))))
+        };
+        if self.threads.iter().enumerate().any(sleeps) {
+            self.threads[index].patience.acts();
+        } else if self.threads[index].patience.polls() {
             let place = self.place(index).unwrap_or("a place that is not known");
             let said = note(
                 &who(index),

@@ -60,7 +60,9 @@ impl Spin {
             at,
             turn,
         })?;
-        let is_same = last.question == question && last.answer == answer && last.turn == turn;
+        // A call costs an eighth of an instruction more than what it executes.
+        let is_as_long = last.turn.abs_diff(turn) <= 1;
+        let is_same = last.question == question && last.answer == answer && is_as_long;
         if is_same && turn <= INSTRUCTIONS {
             self.equal += 1;
         } else {
@@ -117,6 +119,13 @@ mod tests {
                 .iter()
                 .all(|wait| *wait == turn * TURNS_LATER)
         );
+    }
+
+    #[test]
+    fn a_turn_may_be_an_instruction_longer_than_the_last_one() {
+        let mut spin = Spin::default();
+        let turn = |turn: u64| spin.polled((29, 0), 0, 5 * turn + turn / 8, at(10 * turn));
+        assert!((0..40).map(turn).last().unwrap().is_some());
     }
 
     #[test]
