@@ -65,6 +65,9 @@ const OF_NUMBERS: &str = "Times of one operation: half of the samples took less 
      than what stands at 99 %. ± is half the width of the interval in which the median of another run is \
      expected, in percent; an outlier is farther from both quartiles than three times their distance.";
 
+const OF_DOUBTS: &str = "The doubt is disturbed if other programs used the CPUs meanwhile, unsteady if the times are \
+     between CPUs and the computer was not in its main state, and uncertain if ± is more than 10 % or not known.";
+
 /// The largest number of listed measurements that are missing for the same reason.
 const NAMED: usize = 10;
 
@@ -105,6 +108,9 @@ pub fn render(report: &Report, width: usize) -> String {
     if !report.measurements.is_empty() {
         text += &format!("\n{}\n", bold("Measurements"));
         text += &text::wrapped(OF_NUMBERS, "", width);
+        if report.measurements.iter().any(|m| !m.doubts.is_empty()) {
+            text += &text::wrapped(OF_DOUBTS, "", width);
+        }
     }
     for group in report
         .measurements

@@ -155,9 +155,36 @@ pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<Stri
                 .to_owned(),
         );
     }
+    for (is_shown, note) in [
+        (
+            varies(group, |m| m.parameters.buffers),
+            "shared: all SPEs use the same buffer; private: each has its own.",
+        ),
+        (
+            varies(group, |m| m.parameters.settings.list_elements),
+            "list: the number of blocks in a list.",
+        ),
+        (
+            varies(group, |m| m.parameters.settings.chains),
+            "chains: the pointers that are followed at once.",
+        ),
+        (
+            varies(group, |m| m.parameters.settings.loading_spes),
+            "loading: the other SPEs that copy memory meanwhile.",
+        ),
+    ] {
+        notes.extend(is_shown.then(|| note.to_owned()));
+    }
     notes.extend(group.iter().filter_map(shared_cpu));
     notes.dedup();
     notes
+}
+
+/// Returns whether measurements have different values.
+fn varies<T: PartialEq>(group: &[Measurement], value: impl Fn(&Measurement) -> Option<T>) -> bool {
+    let mut values = group.iter().filter_map(value);
+    let first = values.next();
+    values.any(|other| Some(other) != first)
 }
 
 /// Returns a note if the two ends of an exchange share a CPU.

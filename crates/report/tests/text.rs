@@ -3,7 +3,7 @@
 mod made_up;
 
 use cellworks_report::{Report, WIDTH, heat_map, table};
-use cellworks_stats::{Between, Function, Parameters, Settings};
+use cellworks_stats::{Between, Doubt, Function, Parameters, Settings};
 use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
 
 /// Removes the colours from a text.
@@ -128,6 +128,37 @@ fn chains_and_load_have_columns_where_there_are_some() {
         !text.contains("chains") && !text.contains("loading"),
         "{text}"
     );
+}
+
+#[test]
+fn columns_and_doubts_are_explained_where_they_differ() {
+    let mut report = empty(2, 2);
+    for (chains, loading) in [(1, 0), (4, 1)] {
+        let parameters = Parameters {
+            settings: Settings {
+                chains: Some(chains),
+                loading_spes: Some(loading),
+                ..alone(Between::MemorySpe).settings
+            },
+            ..alone(Between::MemorySpe)
+        };
+        let measured = measurement(Function::Chase, 90.0, parameters);
+        report.measurements.push(measured);
+    }
+    report.measurements[1].doubts = vec![Doubt::Disturbed];
+    let of_doubts = "The doubt is disturbed if other programs used the CPUs meanwhile, unsteady if the times are between \
+                     CPUs and the computer was not in its main state, and uncertain if ± is more than 10 % or not known.";
+    let explained = [
+        of_doubts,
+        "\nchains: the pointers that are followed at once.\nloading: the other CPUs that copy memory meanwhile.\n",
+    ];
+    let text = plain(&table::render(&report, 500));
+    let is_there = |part: &&str| text.contains(*part);
+    assert!(explained.iter().all(is_there), "{text}");
+    report.measurements.truncate(1);
+    let text = plain(&table::render(&report, 500));
+    let is_there = |part: &&str| text.contains(*part);
+    assert!(!explained.iter().any(is_there), "{text}");
 }
 
 #[test]
