@@ -22,7 +22,7 @@ use crate::args::CommonArgs;
 use crate::sweep::SweepArgs;
 
 const AFTER_HELP: &str = "\
-Where a flag takes LIST, such as 1,2,4-8, the program runs once for each combination of values; --html draws the
+Where a flag takes LIST, such as 1,2,4-8, the program runs once for each combination of values; --html draws the \
 curves.
 
 Examples:
