@@ -1,8 +1,10 @@
 //! A pool of workers, and the main program that uses the pool.
 
 use std::cell::Cell;
-use std::fmt;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::PoisonError;
+use std::{fmt, ptr};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
@@ -416,14 +418,58 @@ pub struct Main<'p, M: Machine> {
 // SAFETY: no type implements `UsableElsewhere`, so no `Main` is `Sync`.
 unsafe impl<M: Machine> Sync for Main<'_, M> where Self: UsableElsewhere {}
 
-/// What identifies the text of a panic: its address and a copy. A panic that the program has caught
-/// and dropped may have had the address of a later one.
+/// What identifies a [marked](marked) panic: its address, and its text. A panic that the program has
+/// caught and dropped may have had the address of a later one.
 type Passed = (*const (), String);
 
+/// Returns the payload of a panic in a form that no other panic has, if the payload is a text.
+fn marked(payload: Payload) -> Payload {
+    match payload.downcast::<String>() {
+        Ok(text) => {
+            let mut copy = String::with_capacity(marked_capacity(&text));
+            copy.push_str(&text);
+            Box::new(copy)
+        }
+        Err(payload) => match payload.downcast::<&'static str>() {
+            Ok(text) => Box::new(marked_text(&text)),
+            Err(payload) => payload,
+        },
+    }
+}
+
+/// The capacity of a marked text. A text that a panic has formatted has less, because a `String`
+/// that grows has at most the double capacity, and 8 at least.
+fn marked_capacity(text: &str) -> usize {
+    3 * text.len() + 16
+}
+
+/// Copies of constant texts, which live for ever: a program has few constant texts of panics. A
+/// mutex of std, because that of models cannot be a constant.
+static TEXTS: std::sync::Mutex<BTreeSet<&'static str>> = std::sync::Mutex::new(BTreeSet::new());
+
+fn marked_text(text: &'static str) -> &'static str {
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(copy) = texts.get(text) {
+        return copy;
+    }
+    let copy: &'static str = String::leak(text.to_owned());
+    texts.insert(copy);
+    copy
+}
+
+fn is_marked_text(text: &'static str) -> bool {
+    let texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    texts.get(text).is_some_and(|copy| ptr::eq(*copy, text))
+}
+
+/// Returns what identifies a marked panic. Returns `None` for another one.
 fn passed(payload: &Payload) -> Option<Passed> {
-    let text = payload.downcast_ref::<String>().cloned();
-    let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))?;
-    Some((std::ptr::from_ref(&**payload).cast(), text))
+    let formatted = payload.downcast_ref::<String>();
+    let formatted = formatted.filter(|text| text.capacity() == marked_capacity(text));
+    let constant = payload.downcast_ref::<&'static str>();
+    let constant = constant.filter(|text| is_marked_text(text));
+    let text = formatted.cloned().or(constant.map(ToString::to_string))?;
+    Some((ptr::from_ref(&**payload).cast(), text))
 }
 
 impl<M: Machine> Main<'_, M> {
@@ -469,6 +515,7 @@ impl<M: Machine> Main<'_, M> {
         let install =
             || self.scope(|scope| scope.spawn(self, |worker| result = Some(work(worker))));
         if let Err(panic) = catch_unwind(AssertUnwindSafe(install)) {
+            let panic = marked(panic);
             self.installed.set(passed(&panic).map(|panic| (at, panic)));
             resume_unwind(panic);
         }

@@ -1,6 +1,6 @@
 //! Tests of closures in no scope, and of closures on each worker.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -14,6 +14,8 @@ crate::on_every_machine!(
     a_run_waits_for_what_was_started_in_no_scope,
     the_panic_of_a_closure_in_no_scope_ends_the_run,
     the_panic_of_an_installed_closure_names_the_call,
+    a_panic_like_that_of_an_installed_closure_is_the_main_programs,
+    a_resumed_panic_of_an_installed_closure_names_the_call,
     a_broadcast_runs_once_on_each_worker,
     a_broadcast_reaches_workers_that_wait,
     broadcasts_of_several_tasks_end,
@@ -83,6 +85,48 @@ fn the_panic_of_an_installed_closure_names_the_call<M: Machine>(machine: &M) {
     });
     let own = own.unwrap_err().to_string();
     assert_eq!(own, "the main program panicked on the PPE: its own");
+}
+
+/// The panic of the main program has the text, and often the address, of one that it has caught.
+fn a_panic_like_that_of_an_installed_closure_is_the_main_programs<M: Machine>(machine: &M) {
+    let formatted = |round: usize| -> () { panic!("failed in round {round}") };
+    let constant = |_| -> () { panic!("failed") };
+    let fails: [(&(dyn Fn(usize) + Sync), &str); 2] =
+        [(&formatted, "failed in round 7"), (&constant, "failed")];
+    for (fail, text) in fails {
+        for _ in 0..20 {
+            let own = Pool::new(machine).run(|main| {
+                let install = || main.install(|_| fail(7));
+                let caught = catch_unwind(AssertUnwindSafe(install));
+                drop(caught);
+                fail(7);
+            });
+            let expected = format!("the main program panicked on the PPE: {text}");
+            assert_eq!(own.unwrap_err().to_string(), expected);
+        }
+    }
+}
+
+/// The main program goes on with the panic of a closure that it has caught.
+fn a_resumed_panic_of_an_installed_closure_names_the_call<M: Machine>(machine: &M) {
+    for text in ["constant", "formatted"] {
+        let resumed = Pool::new(machine).run(|main| -> () {
+            let install = || {
+                main.install(|_| match text {
+                    "constant" => panic!("it failed"),
+                    _ => panic!("it {}", "failed".to_owned()),
+                })
+            };
+            let panic = catch_unwind(AssertUnwindSafe(install)).unwrap_err();
+            resume_unwind(panic)
+        });
+        let error = resumed.unwrap_err().to_string();
+        assert!(
+            error.starts_with("a closure given to `Main::install` at ")
+                && error.ends_with(" panicked: it failed"),
+            "{error}"
+        );
+    }
 }
 
 fn a_broadcast_runs_once_on_each_worker<M: Machine>(machine: &M) {
