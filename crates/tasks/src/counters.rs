@@ -16,8 +16,12 @@ pub struct Counters {
     ///
     /// A message is one time that a worker took work: several tasks that it took at once count
     /// once, and so does a half of a [`join`](crate::Worker::join). So what a worker has received
-    /// from other workers is its number of [`steals`](WorkerCounters::steals). Bytes are 0: the
-    /// pool does not know which worker wrote the data of a task.
+    /// from other workers is its number of [`steals`](WorkerCounters::steals).
+    ///
+    /// Bytes are those of the work itself. For a task of a [phase](crate::Main::phase) they are the
+    /// bytes of the task's data. For a closure they are its size: the values that it has captured,
+    /// and 8 bytes for each reference, but not what it refers to. The pool does not know which
+    /// worker wrote the data.
     ///
     /// Tasks with a priority are not counted, because the pool does not know who started them.
     /// Tasks that should run on one worker (`near`) are not counted unless another worker takes
@@ -73,8 +77,9 @@ pub struct WorkerCounters {
 }
 
 pub(crate) struct WorkerCells {
-    /// How often the worker took work from each worker, and from the main program, which is last.
-    taken: Box<[Cell<u64>]>,
+    /// How often the worker took work from each worker, and from the main program, which is last,
+    /// and the bytes of this work.
+    taken: Box<[Cell<(u64, u64)>]>,
     pub(crate) tasks: Cell<u64>,
     pub(crate) steals: Cell<u64>,
     pub(crate) offers: Cell<u64>,
@@ -102,30 +107,31 @@ impl WorkerCells {
         }
     }
 
-    /// Counts that the worker took work from another worker.
-    pub(crate) fn stole_from(&self, other: usize) {
+    /// Counts that the worker took work of some bytes from another worker.
+    pub(crate) fn stole_from(&self, other: usize, bytes: usize) {
         self.steals.set(self.steals.get() + 1);
-        self.took_from(other);
+        self.took_from(other, bytes);
     }
 
-    /// Counts that the worker took work that the main program has started.
-    pub(crate) fn took_from_main(&self) {
-        self.took_from(self.taken.len() - 1);
+    /// Counts that the worker took work of some bytes that the main program has started.
+    pub(crate) fn took_from_main(&self, bytes: usize) {
+        self.took_from(self.taken.len() - 1, bytes);
     }
 
-    fn took_from(&self, other: usize) {
+    fn took_from(&self, other: usize, bytes: usize) {
         let taken = &self.taken[other];
-        taken.set(taken.get() + 1);
+        let (messages, before) = taken.get();
+        taken.set((messages + 1, before.saturating_add(bytes as u64)));
     }
 
     /// Returns what the worker with the number `worker` took from each other party.
     pub(crate) fn flows(&self, worker: usize) -> Vec<Flow> {
         let taken = self.taken.iter().map(Cell::get).enumerate();
-        let flows = taken.map(|(from, messages)| Flow {
+        let flows = taken.map(|(from, (messages, bytes))| Flow {
             from,
             to: worker,
             messages,
-            bytes: 0,
+            bytes,
         });
         flows.filter(|flow| flow.messages > 0).collect()
     }

@@ -53,6 +53,17 @@ impl<S: Spe> Job<S> {
         }
     }
 
+    /// Returns the size of the closure, or of the data of the task, in bytes. The caller has taken
+    /// the job out of a queue.
+    pub(crate) fn bytes(&mut self) -> usize {
+        match self {
+            Self::Offered(ticket) => ticket.half.bytes(),
+            Self::Spawned(spawned) => spawned.body.bytes(),
+            // SAFETY: the caller has taken the task out of a queue.
+            Self::Task(task) => unsafe { task.work() }.bytes(),
+        }
+    }
+
     /// Drops the job without running it, because the run was cancelled.
     pub(crate) fn discard(self) {
         match self {

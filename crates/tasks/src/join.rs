@@ -21,15 +21,23 @@ struct Second<B, R> {
 }
 
 impl<B, R> Second<B, R> {
-    /// Runs the closure on the worker that has taken the offer of the closure.
+    /// Runs the closure on the worker that has taken the offer of the closure. Returns the size of
+    /// the closure, and does nothing else without a worker.
     ///
     /// # Safety
     ///
-    /// See [`Half::run`]. In addition, `second` points to a `Second` of these types.
-    unsafe fn run<S: Spe>(second: *const (), worker: &Worker<'_, S>) -> Result<(), Payload>
+    /// If there is a worker: see [`Half::run`]. In addition, `second` points to a `Second` of these
+    /// types.
+    unsafe fn run<S: Spe>(
+        second: *const (),
+        worker: Option<&Worker<'_, S>>,
+    ) -> Result<usize, Payload>
     where
         B: FnOnce(&Worker<'_, S>) -> R,
     {
+        let Some(worker) = worker else {
+            return Ok(size_of::<B>());
+        };
         let second = second.cast::<Self>();
         // SAFETY: `second` is alive, and only this worker uses these fields until the offer ends.
         let (body, result) = unsafe {
@@ -43,7 +51,7 @@ impl<B, R> Second<B, R> {
             }
             outcome => {
                 result.write(outcome);
-                Ok(())
+                Ok(size_of::<B>())
             }
         }
     }

@@ -238,7 +238,7 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// - `main` panics.
     /// - `main` and all tasks wait for each other.
     pub fn run<R>(&self, main: impl FnOnce(&Main<'_, M>) -> R) -> Result<R, PoolError> {
-        self.run_counted(main).map(|(result, _)| result)
+        self.run_and_count(false, main).map(|(result, _)| result)
     }
 
     /// Does the same as [`run`](Self::run), and also returns counts of the workers' actions.
@@ -248,6 +248,14 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// See [`run`](Self::run).
     pub fn run_counted<R>(
         &self,
+        main: impl FnOnce(&Main<'_, M>) -> R,
+    ) -> Result<(R, Counters), PoolError> {
+        self.run_and_count(true, main)
+    }
+
+    fn run_and_count<R>(
+        &self,
+        counts_bytes: bool,
         main: impl FnOnce(&Main<'_, M>) -> R,
     ) -> Result<(R, Counters), PoolError> {
         let spes: Vec<SpeId> = self.machine.topology().spes().collect();
@@ -276,6 +284,7 @@ impl<'m, M: Machine> Pool<'m, M> {
             staging,
             self.dicing,
             central,
+            counts_bytes,
         );
         let enough = self
             .dicing

@@ -206,19 +206,20 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let job = self.steal(|| self.seat().for_it_alone.steal());
         let job = job.or_else(|| self.take_from_inbox(self.number));
         let job = job.or_else(|| {
-            let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
-            self.counters.took_from_main();
+            let mut job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
+            self.counters.took_from_main(self.bytes_of_batch(&mut job));
             self.has_taken_from(Destination::Starter);
             Some(job)
         });
         let job = job.or_else(|| {
-            let (other, job) = self.others.iter().find_map(|&other| {
+            let (other, mut job) = self.others.iter().find_map(|&other| {
                 let queue = &shared.workers[other].queue;
                 let job = self.steal(|| queue.steal_batch_and_pop(&self.queue));
                 let job = job.or_else(|| self.take_from_inbox(other));
                 Some((other, job?))
             })?;
-            self.counters.stole_from(other);
+            self.counters
+                .stole_from(other, self.bytes_of_batch(&mut job));
             Some(job)
         });
         let job = job.or_else(|| {
@@ -227,15 +228,31 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             Some(job)
         });
         let job = job.or_else(|| {
-            let task = self.central.as_ref()?.take()?;
-            self.counters.took_from_main();
-            Some(Job::Task(task))
+            let mut job = Job::Task(self.central.as_ref()?.take()?);
+            self.counters.took_from_main(job.bytes());
+            Some(job)
         });
         let job = job.or_else(|| self.offer_for_others())?;
         if !self.queue.is_empty() {
             self.announce();
         }
         Some(job)
+    }
+
+    /// Returns the bytes of a job that was just taken, and of the others that were taken with it:
+    /// all jobs in the queue, which was empty before. Returns 0 if nobody asks for the counts.
+    fn bytes_of_batch(&self, job: &mut Job<S>) -> usize {
+        if !self.shared.counts_bytes {
+            return 0;
+        }
+        let mut others: Vec<Job<S>> = std::iter::from_fn(|| self.queue.pop()).collect();
+        let bytes = job.bytes() + others.iter_mut().map(Job::bytes).sum::<usize>();
+        // The last job that was popped is the oldest.
+        others
+            .into_iter()
+            .rev()
+            .for_each(|other| self.queue.push(other));
+        bytes
     }
 
     fn take_from_inbox(&self, worker: usize) -> Option<Job<S>> {
@@ -386,7 +403,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             Some((other, ticket?))
         };
         let (other, ticket) = self.others.iter().find_map(offer_for)?;
-        self.counters.stole_from(other);
+        self.counters.stole_from(other, ticket.half.bytes());
         Some(Job::Offered(ticket))
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) has_priorities: AtomicBool,
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
+    /// Whether workers count the bytes of the work that they take, which takes them some time.
+    pub(crate) counts_bytes: bool,
     pub(crate) sleepers: Sleepers,
     pub(crate) waits: Waits<S>,
     /// The scope of closures that belong to no other scope. The main program makes it and waits for
@@ -92,6 +94,7 @@ impl<S: Spe> Shared<S> {
         staging: Staging,
         dicing: Option<usize>,
         central: Option<Queues<S>>,
+        counts_bytes: bool,
     ) -> (Self, Vec<Queue<Job<S>>>) {
         let queues: Vec<_> = spes.iter().map(|_| Queue::new_lifo()).collect();
         let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
@@ -114,6 +117,7 @@ impl<S: Spe> Shared<S> {
             has_priorities: AtomicBool::new(false),
             staging,
             dicing,
+            counts_bytes,
             sleepers: Sleepers::new(&groups(topology, spes)),
             waits: Waits::new(),
             scope: OnceLock::new(),

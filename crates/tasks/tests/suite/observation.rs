@@ -1,12 +1,16 @@
 //! Tests of the trace and the counters of a pool on a simulated machine.
 
+use std::hint::black_box;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Span, Spe};
 use cellworks_sim::trace::{Slice, read_slices};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{Counters, Main, Part, Pool, Update, Value};
+
+use crate::{host, qs22};
 
 /// A file in memory, because the test reads the contents afterwards.
 #[derive(Clone, Default)]
@@ -240,4 +244,70 @@ fn steals_are_the_flows_between_workers<M: Machine>(machine: &M) {
     assert!((1..=40).contains(&from_main), "{from_main}");
 }
 
-crate::on_every_machine!(steals_are_the_flows_between_workers);
+/// The bytes of all flows from the main program, or between workers.
+fn bytes_of(counters: &Counters, are_from_main: bool) -> u64 {
+    let main = counters.workers.len();
+    let flows = counters.flows.iter();
+    let flows = flows.filter(|flow| (flow.from == main) == are_from_main);
+    flows.map(|flow| flow.bytes).sum()
+}
+
+fn work_has_the_bytes_of_its_data_or_of_its_closure<M: Machine>(machine: &M) {
+    for workers in [1, 2] {
+        let pool = Pool::new(machine).workers(workers);
+        let mut rows = vec![0_u32; 40 * 64];
+        let tasks = pool.run_counted(|main| {
+            let done = main.phase(|phase| {
+                for row in rows.chunks_mut(64) {
+                    let task = phase.task("row", Update::new(row), |_, row| row[0] += 1);
+                    phase.submit(main, task)?;
+                }
+                Ok(())
+            });
+            done.unwrap();
+        });
+        assert_eq!(bytes_of(&tasks.unwrap().1, true), 40 * 256);
+
+        let closures = pool.run_counted(|main| {
+            main.scope(|scope| {
+                for number in 0..40_u64 {
+                    let many = [number; 10];
+                    scope.spawn(main, move |_| _ = black_box(many));
+                    scope.spawn(main, move |_| _ = black_box(number));
+                }
+            });
+        });
+        assert_eq!(bytes_of(&closures.unwrap().1, true), 40 * (80 + 8));
+    }
+}
+
+#[test]
+fn a_half_of_a_join_has_the_bytes_of_its_closure() {
+    takes_a_half(&host());
+    takes_a_half(&qs22());
+}
+
+fn takes_a_half<M: Machine>(machine: &M) {
+    let counted = Pool::new(machine).workers(2).run_counted(|main| {
+        main.install(|worker| {
+            let is_elsewhere = AtomicBool::new(false);
+            worker.join(
+                |worker| {
+                    // Without a yield, so that no other thread of this worker runs the half.
+                    while !is_elsewhere.load(Ordering::SeqCst) {
+                        worker.join(|worker| worker.spe().compute(Cycles(1_000)), |_| ());
+                    }
+                },
+                |_| is_elsewhere.store(true, Ordering::SeqCst),
+            );
+        });
+    });
+    let ((), counters) = counted.unwrap();
+    // The empty closures that another worker may have taken, too, have no bytes.
+    assert_eq!(bytes_of(&counters, false), 8);
+}
+
+crate::on_every_machine![
+    steals_are_the_flows_between_workers,
+    work_has_the_bytes_of_its_data_or_of_its_closure,
+];
