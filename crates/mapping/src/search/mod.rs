@@ -108,6 +108,11 @@ impl Search {
         self
     }
 
+    /// Searches until the limit, as [`run`](Self::run) does without a function for the progress.
+    pub fn find(&self, problem: &Problem) -> Solution {
+        self.run(problem, |_| ControlFlow::Continue(()))
+    }
+
     /// Searches until the limit, or until `progress` returns `Break`. Finds a placement even if the
     /// limit is 0. Calls `progress` with the first placement, with each better placement, and about
     /// every 10 ms. Uses as much memory as [`Problem::average_cost`].
