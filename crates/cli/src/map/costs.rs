@@ -21,6 +21,10 @@ const NS: &str = "ns";
 /// The largest number of nodes.
 const NODES_MAX: usize = 65_536;
 
+/// The largest number of places of a machine of levels, and the largest room for tasks on them. A
+/// search takes about 300 bytes for each.
+pub(super) const ROOM_MAX_OF_LEVELS: usize = 1 << 20;
+
 /// The kind of a machine of which only costs are known.
 const COSTS: &str = "costs";
 
@@ -317,6 +321,7 @@ impl Places {
         }
         let level = machine.levels()[0].clone();
         self.costs = (self.costs.repeated(level)).map_err(|error| wrong(error.to_string()))?;
+        check_places(&self.costs).map_err(wrong)?;
         let copies = (0..nodes.0.len()).flat_map(|node| {
             let places = cpus.of_places.iter();
             places.map(move |place| PlaceCpu { node, ..*place })
@@ -363,11 +368,23 @@ fn is_a_machine(text: &str) -> bool {
     is_level || first.eq_ignore_ascii_case("tleaf") || first.starts_with('[')
 }
 
+/// Fails if a machine of levels has too many places, before each of them takes memory.
+fn check_places(costs: &Costs) -> Result<(), String> {
+    match costs.places() {
+        ..=ROOM_MAX_OF_LEVELS => Ok(()),
+        places => Err(format!(
+            "the machine has {places} places, each takes memory, and {ROOM_MAX_OF_LEVELS} are allowed; describe a \
+             smaller machine"
+        )),
+    }
+}
+
 /// Returns the places of a machine of levels that is described in one line.
 fn of_levels(line: &str) -> Result<Places, Failure> {
     let wrong = |why: &dyn fmt::Display| Failure::Usage(format!("--costs {line:?}: {why}"));
     let machine: Machine = line.parse().map_err(|error: MachineError| wrong(&error))?;
     let costs = machine.costs().map_err(|error| wrong(&error))?;
+    check_places(&costs).map_err(|why| wrong(&why))?;
     let cpu = |place| {
         let (node, cpu, core) = machine.cpu(Place(place))?;
         Some(PlaceCpu { node, cpu, core })

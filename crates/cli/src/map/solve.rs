@@ -22,7 +22,7 @@ use clap::Args;
 
 use super::bind::commands;
 use super::binding::to_report;
-use super::costs::{Cpus, Places};
+use super::costs::{Cpus, Places, ROOM_MAX_OF_LEVELS};
 use super::measure::{Measured, ROUNDS};
 use super::picture::{Drawn, Scene};
 use super::problem::{ProblemArgs, parameters};
@@ -56,9 +56,6 @@ const TRIALS: usize = 3;
 
 /// The largest room for tasks. A search takes up to 64 bytes for each pair, so 17 GB.
 const ROOM_MAX: usize = 16_384;
-
-/// The largest room on a machine of levels. A search takes about 300 bytes for each slot.
-const ROOM_MAX_OF_LEVELS: usize = 1 << 20;
 
 /// The part of the time of the search that a search for the worst placement takes after it.
 const PART_OF_WORST: u32 = 10;

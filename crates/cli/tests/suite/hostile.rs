@@ -291,6 +291,9 @@ fn a_small_address_space_is_named() {
         ("run commstime --spes 2 --threads 1000 --quiet", 1, &["commstime, 2 SPEs, 1000 threads", "takes 818.5 MB", "ulimit -v"]),
         ("run lu --size 4k --workers 1 --quiet", 1, &["lu, ", "takes 640 MB", "ulimit -v"]),
         ("run server --clients 1k --workers 1k --quiet", 1, &["server, ", "takes 818.5 MB", "ulimit -v"]),
+        // 2^24 places would take 2 GB: these are refused before any of them takes memory.
+        ("map solve --pattern ring --costs node:16777216", 2, &["the machine has 16777216 places", "1048576 are allowed"]),
+        ("map solve --pattern ring --costs core:4096 --nodes 4096 --network 9", 2, &["--nodes: the machine has 16777216 places"]),
     ], |words| {
         let mut command = by_shell("ulimit -v 500000;", "", words);
         command.env("CELLWORKS_FSROOT", tree.root());

@@ -1614,19 +1614,30 @@ fn many_tasks_on_levels_take_no_matrix() {
     assert!(result(&report, "cost") < 0.5 * result(&report, "average"));
     assert!(result(&report, "bound") > 0.5 * result(&report, "cost"));
     assert!(result(&report, "worst") > result(&report, "average"));
-    let refused = |pattern: &str, costs: &str, message: &str| {
-        let run = solve(&["--pattern", pattern, "--costs", costs]);
+    let refused = |flags: &[&str], message: &str| {
+        let run = solve(flags);
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
         assert!(run.err.contains(message), "{}", run.err);
     };
+    let on = |pattern, costs| ["--pattern", pattern, "--costs", costs];
     refused(
-        "ring",
-        "node:2048 core:1024",
+        &[
+            "--capacity",
+            "2",
+            "--pattern",
+            "ring",
+            "--costs",
+            "node:1024 core:1024",
+        ],
         "its places have room for 2097152 tasks, and 1048576 are allowed",
     );
     refused(
-        "all-to-all",
-        "node:64 core:512",
+        &on("ring", "node:2048 core:1024"),
+        "error: --costs \"node:2048 core:1024\": the machine has 2097152 places, each takes memory, and 1048576 are \
+         allowed; describe a smaller machine",
+    );
+    refused(
+        &on("all-to-all", "node:64 core:512"),
         "takes memory for each pair: 16384 are allowed",
     );
 }
