@@ -12,7 +12,7 @@ use crate::blocks::{
 use crate::error::{ParameterError, ProgramError, verify};
 use crate::figure::{Figure, against, axis, counted};
 use crate::gang::{self, check_spes};
-use crate::{Done, Metric, Program, Quantity};
+use crate::{Done, Metric, Parts, Program, Quantity};
 
 const CIPHER_BLOCK_BYTES: usize = 16;
 
@@ -57,6 +57,8 @@ impl Program for Aes {
     const NAME: &'static str = "aes";
     const EXAMPLE: &'static str = "--buffering threads --threads 4 --block 4k";
     const METRICS: &'static [Metric] = &[TIME, BANDWIDTH, TAKEN];
+    const PARTS: Parts =
+        Parts::None("its SPEs change blocks of main memory and send nothing to each other");
 
     fn title(&self) -> String {
         let spes = counted(self.spes, "SPE");

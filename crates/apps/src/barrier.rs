@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis};
 use crate::gang::check_spes;
-use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats};
 
 /// Measures a barrier in which SPEs send signals to one root, or to a root in each Cell, as in
 /// section 5.2 of CellStats.
@@ -79,6 +79,9 @@ impl Program for Barrier {
     const EXAMPLE_ON_ONE_SPE: Option<&'static str> =
         Some("--roots one,each-cell --spes 2 --machine qs20");
     const METRICS: &'static [Metric] = &[TIME];
+    const PARTS: Parts = Parts::None(
+        "its SPEs send each other only signals, and it says itself which SPE is a root",
+    );
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "barriers",
         on_this_computer: "10k",

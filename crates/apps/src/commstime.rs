@@ -26,7 +26,7 @@ use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis};
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats};
 
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
@@ -69,7 +69,7 @@ impl Program for CommsTime {
     const EXAMPLE: &'static str = "--spes 2 --threads 1-4";
     const EXAMPLE_ON_ONE_SPE: Option<&'static str> = Some("--spes 1 --threads 2-4");
     const METRICS: &'static [Metric] = &[TIME];
-    const IS_NETWORK: bool = true;
+    const PARTS: Parts = Parts::Processes;
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
         // This is the number of rounds in the paper.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Axis, Figure, against};
 use crate::gang::clock_rate_hz;
-use crate::{Done, Metric, Program, Quantity};
+use crate::{Done, Metric, Parts, Program, Quantity};
 
 /// Measures the latency of a get by size, with a buffer for each SPE, as in figure 2 of CellMT.
 ///
@@ -65,6 +65,8 @@ impl Program for DmaLatency {
     const NAME: &'static str = "dma-latency";
     const EXAMPLE: &'static str = "--sizes 8-16k --spes 1";
     const METRICS: &'static [Metric] = &[LATENCY, LATENCY_CYCLES, BANDWIDTH];
+    const PARTS: Parts =
+        Parts::None("its SPEs read blocks of main memory and send nothing to each other");
 
     fn title(&self) -> String {
         let noun = if self.spes == 1 { "SPE" } else { "SPEs" };

@@ -33,7 +33,7 @@ use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, axis};
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, speedup};
 
 /// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
 ///
@@ -183,7 +183,7 @@ impl Program for Knn {
     const NAME: &'static str = "knn";
     const EXAMPLE: &'static str = "--points 5k --neighbours 10 --spes 1,2";
     const METRICS: &'static [Metric] = &[TIME, RATE, TURNS_SIMULATED];
-    const IS_NETWORK: bool = true;
+    const PARTS: Parts = Parts::Processes;
 
     fn title(&self) -> String {
         let placement = self.placement.title();

@@ -76,14 +76,14 @@ use serde_json::Value;
 pub use barrier::Roots;
 pub use blocks::{Buffering, Staging};
 pub use cellworks_csp::{NetworkError, Transport};
-pub use cellworks_tasks::Scheduler;
+pub use cellworks_tasks::{PoolError, Scheduler};
 pub use deployment::Deployment;
 pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure};
 pub use lookup::{Method, Structure};
 pub use picture::Picture;
 pub use placement::Placement;
-pub use prototein::PROTOTEIN_BEADS_MAX;
+pub use prototein::{Bag, PROTOTEIN_BEADS_MAX};
 pub use workers::{OnOff, Workers};
 
 /// A program with its parameters. A run of the program returns [`Quantity`]s.
@@ -117,8 +117,8 @@ pub trait Program:
     /// Whether the program [draws](Self::run_and_draw) pictures.
     const DRAWS: bool = false;
 
-    /// Whether the program is a network of processes, which can be [deployed](Self::run_deployed).
-    const IS_NETWORK: bool = false;
+    /// What of the program can be placed, and counted: see [`run_deployed`](Self::run_deployed).
+    const PARTS: Parts;
 
     /// Returns a title of a run, in a few words.
     fn title(&self) -> String;
@@ -155,13 +155,14 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// Runs like [`run`](Self::run), with its processes placed by `_deployment`, and counts what
-    /// they send to each other. Only a [network](Self::IS_NETWORK) can do both.
+    /// Runs like [`run`](Self::run), with its [parts](Self::PARTS) placed by `_deployment`, and
+    /// counts what they send to each other or take from each other. A program without parts does
+    /// neither.
     ///
     /// # Errors
     ///
     /// As for [`run`](Self::run), and if the placement is not of as many SPEs as the network has
-    /// units.
+    /// units or the pool has workers.
     ///
     /// # Panics
     ///
@@ -206,6 +207,17 @@ pub trait Program:
             .filter_map(|name| Some((name.to_owned(), values.get(name)?.clone())))
             .collect()
     }
+}
+
+/// The parts of a program that can be placed on SPEs, and that send something to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// The processes of a network.
+    Processes,
+    /// The workers of a pool, which take work from each other. They keep their own SPE each.
+    Workers,
+    /// The program has no such parts. The text says why, after "because".
+    None(&'static str),
 }
 
 /// The names and values of parameters.

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis};
-use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats, gang};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats, gang};
 
 /// The structure in which values are looked up.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
@@ -96,6 +96,7 @@ impl Program for Lookup {
     const NAME: &'static str = "lookup";
     const EXAMPLE: &'static str = "--structure hash-join --bytes 1m,16m,256m";
     const METRICS: &'static [Metric] = &[TIME, IN_FLIGHT];
+    const PARTS: Parts = Parts::None("it runs on one SPE");
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "probes",
         // 500,000 look-ups take some tenths of a second.

@@ -23,7 +23,7 @@ use crate::clock::spend;
 use crate::error::{ParameterError, ProgramError, verify};
 use crate::figure::{Curve, Figure, against, axis};
 use crate::gang::{self, check_spes};
-use crate::{Conclusion, Done, Metric, Parameters, Program, Quantity};
+use crate::{Conclusion, Done, Metric, Parameters, Parts, Program, Quantity};
 
 /// Compares single buffering, double buffering and threads with a model, for different amounts of
 /// computation for each byte. Finds the crossover, where computation takes as long as transfers.
@@ -81,6 +81,8 @@ impl Program for Overlap {
     const NAME: &'static str = "overlap";
     const EXAMPLE: &'static str = "--threads 2,4,8 --cycles-per-byte 0.1-100";
     const METRICS: &'static [Metric] = &[BANDWIDTH, TAKEN];
+    const PARTS: Parts =
+        Parts::None("its SPEs change blocks of main memory and send nothing to each other");
 
     fn title(&self) -> String {
         format!(

@@ -7,6 +7,8 @@
 //!       tasks: first beads       each worker: its best result
 //! ```
 //!
+//! The bag can also be a process on an SPE, so that it has a place to choose.
+//!
 //! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads on a square grid, with at most
 //! one bead at each place. A contact is a pair of H beads that are neighbours on the grid, but not
 //! in the chain. A folding with more contacts is better (Hayes, *Prototeins*, American Scientist
@@ -16,16 +18,16 @@ use std::cmp::Ordering;
 use std::iter;
 use std::ops::AddAssign;
 
-use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, Writer};
-use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
-use clap::Args;
+use cellworks_csp::{Any, Channel, Item, Network, Place, Process, ProcessError, Reader, Writer};
+use cellworks_machine::{Cycles, Machine, Span, Spe, SpeId, Topology};
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, axis};
 use crate::placement::Placement;
-use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, speedup};
 
 /// The largest number of beads. 20 beads have 41,889,578 foldings, 2.7 times as many as 19 beads.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
@@ -46,11 +48,38 @@ pub struct Prototein {
     #[arg(long, default_value = "HPHPPHHPHPPHPHHP")]
     pub prototein: String,
 
+    /// Where the bag of tasks is. On an SPE it is a process with a place of its own, and the workers
+    /// run from the next SPE on
+    #[arg(long, value_enum, default_value = "ppe")]
+    #[serde(default, skip_serializing_if = "Bag::is_on_ppe")]
+    pub bag: Bag,
+
     /// How many beads are already placed when a task begins, from 2 to all [default: 9, or all of a
     /// shorter prototein]
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placed: Option<usize>,
+}
+
+/// Where the bag of tasks is.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bag {
+    /// on the PPE, as in the paper
+    #[default]
+    Ppe,
+    /// a process on SPE 0
+    Spe,
+}
+
+impl Bag {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
+    fn is_on_ppe(&self) -> bool {
+        *self == Self::Ppe
+    }
 }
 
 /// The default number of beads of a task. 16 beads then give 740 tasks.
@@ -85,7 +114,7 @@ impl Program for Prototein {
     const NAME: &'static str = "prototein";
     const EXAMPLE: &'static str = "--prototein HPHPPHHPHPPHPHHP --spes 1,2";
     const METRICS: &'static [Metric] = &[TIME, BEST, FOLDINGS];
-    const IS_NETWORK: bool = true;
+    const PARTS: Parts = Parts::Processes;
 
     fn title(&self) -> String {
         format!("prototein, {}, {}", self.prototein, self.placement.title())
@@ -140,40 +169,46 @@ impl Program for Prototein {
     ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let chain = self.chain();
-        let (mut bag, tasks) = Channel::new().named("bag").one_to_any();
-        let (begun, mut ready) = Channel::new().named("ready").any_to_one();
-        let (best, mut results) = Channel::new().named("results").any_to_one();
+        let (bag, tasks) = Channel::new().named("bag").one_to_any();
+        let (begun, ready) = Channel::new().named("ready").any_to_one();
+        let (best, results) = Channel::new().named("results").any_to_one();
         let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let workers = self.placement.processes();
+        let owner = Owner {
+            chain: &chain,
+            placed: self.placed(),
+            workers,
+            ready,
+            bag,
+            results,
+        };
+        let (mut all, mut of_all) = Channel::new().named("all").one_to_one();
+        let (on_ppe, first) = match self.bag {
+            Bag::Ppe => (Some(owner), 0),
+            Bag::Spe => {
+                network.process("bag", SpeId::new(0), move |process| {
+                    Ok(all.write(process, owner.hand_out(process))?)
+                });
+                (None, 1)
+            }
+        };
         for worker in 0..workers {
             let (chain, tasks) = (&chain, tasks.clone());
             let (begun, best) = (begun.clone(), best.clone());
+            let spe = (first + worker / self.placement.threads) % self.placement.spes;
             network.process(
                 format!("worker {worker}"),
-                SpeId::new((worker / self.placement.threads) as u16),
+                SpeId::new(spe as u16),
                 move |process| work(process, chain, begun, tasks, best),
             );
         }
         drop((tasks, begun, best));
         let counted = deployment.prepare(&mut network);
-        let (span, found) = network.run_with(|process| {
-            // Wait until all workers have begun. A read fails only if the network fails.
-            for _ in 0..workers {
-                let _ = ready.read(process);
-            }
-            let begin = process.now();
-            let mut first_beads = Folding::new(&chain);
-            first_beads.each_of(self.placed(), &mut |folding| {
-                // A write fails only if the network fails, and a failed network reports its error.
-                let _ = bag.write(process, folding.task());
-            });
-            drop(bag);
-            let mut found = Found::default();
-            for best in iter::from_fn(|| results.read(process).ok()).take(workers) {
-                found += best;
-            }
-            (process.now().since(begin), found)
+        let (span, found) = network.run_with(move |process| match on_ppe {
+            Some(owner) => owner.hand_out(process),
+            // A read fails only if the network fails, and a failed network reports its error.
+            None => of_all.read(process).unwrap_or_default(),
         })?;
         deployment.record(counted);
         verify(found, one_after_the_other(&chain))?;
@@ -197,6 +232,38 @@ impl Program for Prototein {
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
         speedup::figures(done, Self::base, TIME, axis)
+    }
+}
+
+/// What owns the bag of tasks: the main process, or a process on an SPE.
+struct Owner<'a> {
+    chain: &'a [bool],
+    placed: usize,
+    workers: usize,
+    ready: Reader<()>,
+    bag: Writer<Task>,
+    results: Reader<Found>,
+}
+
+impl Owner<'_> {
+    /// Hands out all tasks when all workers have begun. Returns the time until the last result, and
+    /// the best of all results. Reads and writes fail only if the network fails, and a failed
+    /// network reports its error.
+    fn hand_out<P: Place>(mut self, process: &Process<'_, P>) -> (Span, Found) {
+        for _ in 0..self.workers {
+            let _ = self.ready.read(process);
+        }
+        let begin = process.now();
+        let mut first_beads = Folding::new(self.chain);
+        first_beads.each_of(self.placed, &mut |folding| {
+            let _ = self.bag.write(process, folding.task());
+        });
+        drop(self.bag);
+        let mut found = Found::default();
+        for best in iter::from_fn(|| self.results.read(process).ok()).take(self.workers) {
+            found += best;
+        }
+        (process.now().since(begin), found)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Axis, Figure, against, axis};
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats, speedup};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats, speedup};
 
 /// Measures a ring of processes with different amounts of computation for each communication, as in
 /// figure 9 of DSMCBE.
@@ -88,7 +88,7 @@ impl Program for Ratio {
     const NAME: &'static str = "ratio";
     const EXAMPLE: &'static str = "--operations 10k,100k,1m --spes 1,2";
     const METRICS: &'static [Metric] = &[TIME];
-    const IS_NETWORK: bool = true;
+    const PARTS: Parts = Parts::Processes;
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "steps",
         on_this_computer: "100",

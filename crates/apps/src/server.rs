@@ -31,7 +31,7 @@ use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis, counted};
 use crate::gang::check_spes;
 use crate::placement::STACK_BYTES;
-use crate::{Done, Metric, Program, Quantity, Repeats, clock};
+use crate::{Done, Metric, Parts, Program, Quantity, Repeats, clock};
 
 /// Measures what a request costs at a server that waits at the same time for clients, workers, a
 /// timer and the signal to stop, by one alternation.
@@ -146,7 +146,7 @@ impl Program for Server {
     const EXAMPLE_ON_ONE_SPE: Option<&'static str> =
         Some("--spes 1 --clients 1,4,16 --workers 1,2");
     const METRICS: &'static [Metric] = &[TIME, ANSWERED, QUEUED];
-    const IS_NETWORK: bool = true;
+    const PARTS: Parts = Parts::Processes;
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "requests",
         on_this_computer: "10k",

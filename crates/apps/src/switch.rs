@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis, counted};
 use crate::placement::STACK_BYTES;
-use crate::{Done, Metric, Program, Quantity, Repeats, gang};
+use crate::{Done, Metric, Parts, Program, Quantity, Repeats, gang};
 
 /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
 ///
@@ -42,6 +42,7 @@ impl Program for Switch {
     const NAME: &'static str = "switch";
     const EXAMPLE: &'static str = "--threads 1-16";
     const METRICS: &'static [Metric] = &[SWITCH, SWITCH_CYCLES];
+    const PARTS: Parts = Parts::None("it runs on one SPE");
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "yields",
         // A million yields take at least a millisecond, far longer than reading the clock.

@@ -7,6 +7,7 @@ use cellworks_tasks::{
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::counted;
 use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
@@ -109,13 +110,15 @@ impl Workers {
         }
     }
 
-    /// Runs `main` on the PPE, with a pool of these workers. Also returns the pool's counters.
+    /// Runs `main` on the PPE, with a pool of these workers, which `deployment` places. Also returns
+    /// the pool's counters.
     pub(crate) fn run<M: Machine, R>(
         self,
         machine: &M,
+        deployment: &mut Deployment,
         main: impl FnOnce(&Main<'_, M>) -> Result<R, TaskError>,
     ) -> Result<(R, Counters), ProgramError> {
-        let pool = Pool::new(machine)
+        let mut pool = Pool::new(machine)
             .workers(self.workers)
             .scheduler(self.scheduler)
             .staging(match self.buffering {
@@ -123,7 +126,11 @@ impl Workers {
                 OnOff::Off => Staging::Off,
             })
             .dicing((self.dicing == OnOff::On).then_some(DICING_THRESHOLD));
+        if let Some(placement) = &deployment.placement {
+            pool = pool.place(placement.iter().copied());
+        }
         let (result, counters) = pool.run_counted(main)?;
+        deployment.flows = deployment.counts.then(|| counters.flows.clone());
         Ok((result?, counters))
     }
 

@@ -65,6 +65,7 @@ mod sweep;
 
 use std::process::ExitCode;
 
+use cellworks_apps::Parts;
 use cellworks_runner::{Kind, kind, names};
 use cellworks_stats::Setting;
 use clap::Parser;
@@ -103,8 +104,9 @@ fn explained(mut error: clap::Error) -> clap::Error {
                     as `cellworks machines ps3` or `cellworks machines mine.toml`\n";
         return clap::Error::raw(ErrorKind::ArgumentConflict, text);
     }
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
     let tip = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(flag)) => tip_about(flag),
+        Some(ContextValue::String(flag)) => tip_about(flag, &usage.unwrap_or_default()),
         _ => None,
     };
     if error.kind() == ErrorKind::UnknownArgument
@@ -119,8 +121,9 @@ fn explained(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns a tip for a flag that only some commands or programs have.
-fn tip_about(flag: &str) -> Option<String> {
+/// Returns a tip for a flag that only some commands or programs have. `usage` begins with the
+/// command that was given.
+fn tip_about(flag: &str, usage: &str) -> Option<String> {
     let with = |has: fn(&Kind) -> bool| {
         let kinds = names().iter().filter_map(|name| kind(name)).filter(has);
         let names: Vec<_> = kinds.map(|kind| kind.name).collect();
@@ -132,10 +135,21 @@ fn tip_about(flag: &str) -> Option<String> {
             "programs have their data in the pages that the system gives, and only `stats` chooses \
              their size; `cellworks stats -f chase {pages} 2m` shows what it changes"
         )),
-        "--volumes" | "--placement" => Some(format!(
-            "{flag} is a flag of the programs of `cellworks run` that are networks of processes: {}",
-            with(|kind| kind.is_network)
-        )),
+        "--volumes" | "--placement" => {
+            let after_run = usage.split_whitespace().skip_while(|word| *word != "run");
+            let program = after_run.skip(1).find_map(kind);
+            let why = match program.map(|kind| (kind.name, kind.parts)) {
+                Some((name, Parts::None(why))) => format!("{name} has none of both, because {why}"),
+                _ => String::new(),
+            };
+            let programs = format!(
+                "{flag} is a flag of the programs of `cellworks run` that have processes ({}) or workers ({})",
+                with(|kind| kind.parts == Parts::Processes),
+                with(|kind| kind.parts == Parts::Workers)
+            );
+            let tip = [programs, why].into_iter().filter(|part| !part.is_empty());
+            Some(tip.collect::<Vec<_>>().join("; "))
+        }
         "--png" => Some(format!(
             "{flag} is a flag of the programs of `cellworks run` that draw: {}",
             with(|kind| kind.draws)

@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use cellworks_apps::{
-    Conclusion, Done, Figure, Metric, PROGRAMS, ParameterError, Parameters, Program, Quantity,
-    Repeats, Visitor, visit,
+    Conclusion, Done, Figure, Metric, PROGRAMS, ParameterError, Parameters, Parts, Program,
+    Quantity, Repeats, Visitor, visit,
 };
 use cellworks_machine::Topology;
 use clap::Command;
@@ -86,8 +86,8 @@ pub struct Kind {
     pub repeats: Option<Repeats>,
     /// Whether the program draws pictures: see [`Program::DRAWS`].
     pub draws: bool,
-    /// Whether the program is a network of processes: see [`Program::IS_NETWORK`].
-    pub is_network: bool,
+    /// What of the program can be placed: see [`Program::PARTS`].
+    pub parts: Parts,
     flags: fn() -> Command,
     read: fn(Map<String, Value>) -> Result<Choice, serde_json::Error>,
     complete: fn(&[Choice]) -> Vec<Choice>,
@@ -151,7 +151,7 @@ impl Visitor for Described {
             metrics: P::METRICS,
             repeats: P::REPEATS,
             draws: P::DRAWS,
-            is_network: P::IS_NETWORK,
+            parts: P::PARTS,
             flags: P::flags,
             read: |values| {
                 let program: P = serde_json::from_value(Value::Object(values))?;

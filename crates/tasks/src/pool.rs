@@ -35,6 +35,7 @@ use crate::worker::Worker;
 pub struct Pool<'m, M: Machine> {
     machine: &'m M,
     workers: Option<usize>,
+    places: Option<Vec<SpeId>>,
     scheduler: Scheduler,
     staging: Staging,
     dicing: Option<usize>,
@@ -65,6 +66,28 @@ pub enum PoolError {
         spes: usize,
         /// The number of workers that the program asked for.
         asked: usize,
+    },
+    /// The placement has another number of SPEs than the pool has workers.
+    #[error(
+        "the placement has an SPE for {spes} workers, but the pool has {workers}: give one SPE for each of them"
+    )]
+    Placed {
+        /// The number of SPEs in the placement.
+        spes: usize,
+        /// The number of workers.
+        workers: usize,
+    },
+    /// The placement has an SPE for two workers.
+    #[error(
+        "the placement has worker {first} and worker {second} on {spe}: each worker has an SPE of its own"
+    )]
+    SharedSpe {
+        /// The SPE.
+        spe: SpeId,
+        /// The number of the first worker on the SPE.
+        first: usize,
+        /// The number of the second worker on the SPE.
+        second: usize,
     },
     /// A worker's local store has no room for its threads.
     #[error("worker {worker} on {} cannot start: {source}", source.spe())]
@@ -143,6 +166,7 @@ impl<'m, M: Machine> Pool<'m, M> {
         Self {
             machine,
             workers: None,
+            places: None,
             scheduler: Scheduler::Stealing,
             staging: Staging::Automatic,
             dicing: Some(DICING_THRESHOLD),
@@ -155,6 +179,31 @@ impl<'m, M: Machine> Pool<'m, M> {
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
+        self
+    }
+
+    /// Sets the SPE of each worker: that of worker 0, of worker 1 and so on. Without
+    /// [`workers`](Self::workers), there are as many workers as SPEs in `spes`.
+    ///
+    /// ```
+    /// use cellworks_machine::{Machine, Spe, SpeId};
+    /// use cellworks_tasks::Pool;
+    ///
+    /// fn on_the_last<M: Machine>(machine: &M) -> SpeId {
+    ///     let last = machine.topology().spes().last().expect("a machine has an SPE");
+    ///     let pool = Pool::new(machine).place([last]);
+    ///     pool.run(|main| main.install(|worker| worker.spe().id())).unwrap()
+    /// }
+    /// # let host = cellworks_host::Host::builder().spes(2).build().unwrap();
+    /// # assert_eq!(on_the_last(&host), SpeId::new(1));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// [`run`](Self::run) panics if the machine does not have one of the SPEs.
+    #[must_use]
+    pub fn place(mut self, spes: impl IntoIterator<Item = SpeId>) -> Self {
+        self.places = Some(spes.into_iter().collect());
         self
     }
 
@@ -231,7 +280,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     ///
     /// Returns [`PoolError`] in these cases:
     ///
-    /// - The number of workers is wrong, or the local store or main memory has no room.
+    /// - The number of workers or their placement is wrong, or the local store or main memory has no
+    ///   room.
     /// - The scheduler needs a Cell, and the machine is not a Cell.
     /// - The scheduler does not offer a chosen feature.
     /// - A closure that was given to the pool panics, and the program does not catch the panic.
@@ -259,7 +309,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         main: impl FnOnce(&Main<'_, M>) -> R,
     ) -> Result<(R, Counters), PoolError> {
         let spes: Vec<SpeId> = self.machine.topology().spes().collect();
-        let workers = self.workers.unwrap_or(spes.len());
+        let places = self.places.as_ref().unwrap_or(&spes);
+        let workers = self.workers.unwrap_or(places.len());
         let machine = || self.machine.topology().name().to_owned();
         if workers == 0 {
             return Err(PoolError::NoWorkers {
@@ -267,13 +318,15 @@ impl<'m, M: Machine> Pool<'m, M> {
                 spes: spes.len(),
             });
         }
-        let Some(chosen) = spes.get(..workers) else {
+        if workers > spes.len() {
             return Err(PoolError::TooManyWorkers {
                 machine: machine(),
                 spes: spes.len(),
                 asked: workers,
             });
-        };
+        }
+        self.check_places(workers)?;
+        let chosen = &places[..workers];
         self.check_offer()?;
         let (sides, central) = self.central(chosen)?.unzip();
         let is_mars = self.scheduler == Scheduler::Mars;
@@ -354,6 +407,27 @@ impl<'m, M: Machine> Pool<'m, M> {
             PoolError::Panicked { call, at, payload }
         });
         Ok((result?, counters))
+    }
+
+    fn check_places(&self, workers: usize) -> Result<(), PoolError> {
+        let Some(places) = &self.places else {
+            return Ok(());
+        };
+        if places.len() != workers {
+            return Err(PoolError::Placed {
+                spes: places.len(),
+                workers,
+            });
+        }
+        let has = self.machine.topology().spes().len();
+        for (second, spe) in places.iter().enumerate() {
+            assert!(spe.index() < has, "{spe} of {has} SPEs");
+            if let Some(first) = places[..second].iter().position(|other| other == spe) {
+                let spe = *spe;
+                return Err(PoolError::SharedSpe { spe, first, second });
+            }
+        }
+        Ok(())
     }
 
     fn check_offer(&self) -> Result<(), PoolError> {

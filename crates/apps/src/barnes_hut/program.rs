@@ -11,11 +11,12 @@ use super::{
     Body, Counts, Node, Section, Tree, accelerate, accelerate_directly, advance, disc, energy,
     kick, picture,
 };
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis, counted};
 use crate::picture::Picture;
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{Conclusion, Done, Metric, Program, Quantity};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity};
 
 /// Simulates the gravity of bodies in a disc by the tasks of a pool: Jack Rabbit's table 5.2.
 ///
@@ -312,6 +313,68 @@ fn force_error(bodies: &[Body]) -> f64 {
     (errors / squares).sqrt()
 }
 
+impl BarnesHut {
+    /// Runs the program: see [`Program::run_and_draw`] and [`Program::run_deployed`].
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        drawn: &mut dyn FnMut(&Picture),
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        let topology = machine.topology();
+        self.check(topology)?;
+        // A sample is possible only if equal work takes equal times, as on simulated machines.
+        let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
+        // A sample computes only some forces, which would move bodies wrongly: one step runs.
+        let steps = if is_sampled { 1 } else { self.steps };
+        let mut bodies = disc(self.bodies, SEED);
+        let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);
+        let (span_s, counters) = self.workers.run(machine, deployment, |main| {
+            let mut span_s = 0.0;
+            for step in 0..steps {
+                let (forces_s, ran) = self.find_forces(main, &mut bodies, is_sampled)?;
+                if step == 0 && !is_sampled {
+                    energy_before = energy(&bodies);
+                    error = force_error(&bodies);
+                }
+                let (moves, result) =
+                    workers::timed(main, || self.move_all(main, &mut bodies, step == 0));
+                result?;
+                span_s += forces_s + moves.as_seconds_f64();
+                drawn(&picture(&bodies, DRAWN_SIDE, DRAWN_PIXELS));
+                phases = ran;
+            }
+            Ok(span_s * (self.steps / steps) as f64)
+        })?;
+        let mut quantities = vec![RUN_TIME.measured(span_s)];
+        if is_sampled {
+            quantities.push(PHASES_SIMULATED.measured(phases as f64));
+            quantities.extend(workers::counts(&counters));
+            return Ok(quantities);
+        }
+        if error > FORCE_ERROR_MAX {
+            return Err(ProgramError::Differs {
+                what: "the error of the forces".to_owned(),
+                found: error.to_string(),
+                expected: format!("at most {FORCE_ERROR_MAX}"),
+                by: "by the opening angle",
+            });
+        }
+        // These calls end the last step.
+        let tree = Tree::new(&mut bodies);
+        accelerate(&mut bodies, tree.whole(), THETA);
+        kick(&mut bodies, STEP);
+        let drift = (energy(&bodies) / energy_before - 1.0).abs();
+        let mut quantities = vec![
+            RUN_TIME.measured(span_s),
+            ENERGY_DRIFT.measured(drift),
+            FORCE_ERROR.measured(error),
+        ];
+        quantities.extend(workers::counts(&counters));
+        Ok(quantities)
+    }
+}
+
 impl Program for BarnesHut {
     const NAME: &'static str = "barnes-hut";
     const EXAMPLE: &'static str = "--bodies 10k --workers 1,2";
@@ -324,6 +387,7 @@ impl Program for BarnesHut {
         DICED,
         STOLEN,
     ];
+    const PARTS: Parts = Parts::Workers;
     const DRAWS: bool = true;
 
     fn title(&self) -> String {
@@ -369,57 +433,15 @@ impl Program for BarnesHut {
         machine: &M,
         drawn: &mut dyn FnMut(&Picture),
     ) -> Result<Vec<Quantity>, ProgramError> {
-        let topology = machine.topology();
-        self.check(topology)?;
-        // A sample is possible only if equal work takes equal times, as on simulated machines.
-        let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // A sample computes only some forces, which would move bodies wrongly: one step runs.
-        let steps = if is_sampled { 1 } else { self.steps };
-        let mut bodies = disc(self.bodies, SEED);
-        let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);
-        let (span_s, counters) = self.workers.run(machine, |main| {
-            let mut span_s = 0.0;
-            for step in 0..steps {
-                let (forces_s, ran) = self.find_forces(main, &mut bodies, is_sampled)?;
-                if step == 0 && !is_sampled {
-                    energy_before = energy(&bodies);
-                    error = force_error(&bodies);
-                }
-                let (moves, result) =
-                    workers::timed(main, || self.move_all(main, &mut bodies, step == 0));
-                result?;
-                span_s += forces_s + moves.as_seconds_f64();
-                drawn(&picture(&bodies, DRAWN_SIDE, DRAWN_PIXELS));
-                phases = ran;
-            }
-            Ok(span_s * (self.steps / steps) as f64)
-        })?;
-        let mut quantities = vec![RUN_TIME.measured(span_s)];
-        if is_sampled {
-            quantities.push(PHASES_SIMULATED.measured(phases as f64));
-            quantities.extend(workers::counts(&counters));
-            return Ok(quantities);
-        }
-        if error > FORCE_ERROR_MAX {
-            return Err(ProgramError::Differs {
-                what: "the error of the forces".to_owned(),
-                found: error.to_string(),
-                expected: format!("at most {FORCE_ERROR_MAX}"),
-                by: "by the opening angle",
-            });
-        }
-        // These calls end the last step.
-        let tree = Tree::new(&mut bodies);
-        accelerate(&mut bodies, tree.whole(), THETA);
-        kick(&mut bodies, STEP);
-        let drift = (energy(&bodies) / energy_before - 1.0).abs();
-        let mut quantities = vec![
-            RUN_TIME.measured(span_s),
-            ENERGY_DRIFT.measured(drift),
-            FORCE_ERROR.measured(error),
-        ];
-        quantities.extend(workers::counts(&counters));
-        Ok(quantities)
+        self.run_as(machine, drawn, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_as(machine, &mut |_| {}, deployment)
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
@@ -460,7 +482,7 @@ mod tests {
             let time = |is_sampled| {
                 let mut bodies = disc(program.bodies, SEED);
                 let of = &program.workers;
-                let run = of.run(&ps3, |main| {
+                let run = of.run(&ps3, &mut Deployment::default(), |main| {
                     program.find_forces(main, &mut bodies, is_sampled)
                 });
                 run.unwrap().0

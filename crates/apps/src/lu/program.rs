@@ -9,10 +9,11 @@ use super::{
     Element, Matrix, Tile, Tiles, factor_tile, multipliers, residual, solve_column, solve_row,
     subtract_product, update,
 };
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis};
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{Conclusion, Done, Metric, Program, Quantity};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity};
 
 /// Factors a matrix by the tasks of a pool, without pivoting: Jack Rabbit's table 5.1.
 ///
@@ -281,6 +282,7 @@ impl Program for Lu {
         DICED,
         STOLEN,
     ];
+    const PARTS: Parts = Parts::Workers;
 
     fn title(&self) -> String {
         format!("lu, size {}, {}", self.size, self.workers.title())
@@ -309,11 +311,19 @@ impl Program for Lu {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_deployed(machine, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
         // A sample needs times that repeat, which only simulated machines have.
         let is_sampled = topology.capabilities().repeats && self.size > WHOLE_SIZE_MAX;
-        let (found, counters) = self.workers.run(machine, |main| {
+        let (found, counters) = self.workers.run(machine, deployment, |main| {
             match main.ppe().are_spes_confined_to_local_store() {
                 true => self.by_columns(main, is_sampled),
                 false => self.by_tiles(main),
@@ -369,7 +379,9 @@ mod tests {
                 size: 256,
             };
             let time = |is_sampled| {
-                let run = lu.workers.run(&ps3, |main| lu.by_columns(main, is_sampled));
+                let run = lu.workers.run(&ps3, &mut Deployment::default(), |main| {
+                    lu.by_columns(main, is_sampled)
+                });
                 run.unwrap().0.span_s
             };
             let ratio = time(true) / time(false);

@@ -8,11 +8,12 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::View;
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis, counted};
 use crate::picture::Picture;
 use crate::workers::{self, DICED, OnOff, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{Conclusion, Done, Metric, Program, Quantity};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity};
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///
@@ -108,10 +109,46 @@ fn picture(view: &View, rows: &[Mutex<Vec<u16>>]) -> Picture {
     view.picture(&counts)
 }
 
+impl Mandelbrot {
+    /// Runs the program: see [`Program::run_and_draw`] and [`Program::run_deployed`].
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        drawn: &mut dyn FnMut(&Picture),
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let view = self.view();
+        let row = |_| Mutex::new(vec![0; view.width]);
+        let rows: Vec<_> = (0..view.height).map(row).collect();
+        let (span, counters) = self.workers.run(machine, deployment, |main| {
+            let mut span = Span::default();
+            for _ in 0..self.frames {
+                span += self.draw(main, &view, &rows)?;
+                drawn(&picture(&view, &rows));
+            }
+            Ok(span)
+        })?;
+        let mut expected = vec![0; view.width];
+        for (number, row) in rows.into_iter().enumerate() {
+            let row = row.into_inner().unwrap_or_else(PoisonError::into_inner);
+            view.row(number, &mut expected);
+            for (column, (found, expected)) in row.iter().zip(&expected).enumerate() {
+                let what = || format!("the count of pixel {column} of row {number}");
+                agree(what, found, expected, "row by row")?;
+            }
+        }
+        let mut quantities = vec![RUN_TIME.measured(span.as_seconds_f64())];
+        quantities.extend(workers::counts(&counters));
+        Ok(quantities)
+    }
+}
+
 impl Program for Mandelbrot {
     const NAME: &'static str = "mandelbrot";
     const EXAMPLE: &'static str = "--tasks 1,128 --workers 1,2";
     const METRICS: &'static [Metric] = &[RUN_TIME, TASKS_RUN, DICED, STOLEN];
+    const PARTS: Parts = Parts::Workers;
     const DRAWS: bool = true;
 
     fn title(&self) -> String {
@@ -162,30 +199,15 @@ impl Program for Mandelbrot {
         machine: &M,
         drawn: &mut dyn FnMut(&Picture),
     ) -> Result<Vec<Quantity>, ProgramError> {
-        self.check(machine.topology())?;
-        let view = self.view();
-        let row = |_| Mutex::new(vec![0; view.width]);
-        let rows: Vec<_> = (0..view.height).map(row).collect();
-        let (span, counters) = self.workers.run(machine, |main| {
-            let mut span = Span::default();
-            for _ in 0..self.frames {
-                span += self.draw(main, &view, &rows)?;
-                drawn(&picture(&view, &rows));
-            }
-            Ok(span)
-        })?;
-        let mut expected = vec![0; view.width];
-        for (number, row) in rows.into_iter().enumerate() {
-            let row = row.into_inner().unwrap_or_else(PoisonError::into_inner);
-            view.row(number, &mut expected);
-            for (column, (found, expected)) in row.iter().zip(&expected).enumerate() {
-                let what = || format!("the count of pixel {column} of row {number}");
-                agree(what, found, expected, "row by row")?;
-            }
-        }
-        let mut quantities = vec![RUN_TIME.measured(span.as_seconds_f64())];
-        quantities.extend(workers::counts(&counters));
-        Ok(quantities)
+        self.run_as(machine, drawn, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_as(machine, &mut |_| {}, deployment)
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {

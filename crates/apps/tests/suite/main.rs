@@ -4,6 +4,7 @@
 
 mod look_ups;
 mod networks;
+mod placed;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
 mod pools;

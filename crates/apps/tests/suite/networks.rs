@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use cellworks_apps::{
-    Barrier, CommsTime, Done, Knn, Placement, Program, ProgramError, Prototein, Ratio, Roots,
+    Bag, Barrier, CommsTime, Done, Knn, Placement, Program, ProgramError, Prototein, Ratio, Roots,
     Transport,
 };
 use cellworks_host::Host;
@@ -87,6 +87,7 @@ fn prototein(beads: &'static str) -> Prototein {
     Prototein {
         prototein: beads.to_owned(),
         placed: Some(4),
+        bag: Bag::Ppe,
         placement: at(1, 1),
     }
 }
@@ -132,6 +133,11 @@ fn numbers_go_round_every_ring() {
 fn every_folding_is_found_once() {
     runs_everywhere(PLACEMENTS.map(|(spes, threads)| Prototein {
         placement: at(spes, threads),
+        ..prototein("HPHPPHHPH")
+    }));
+    runs_everywhere(PLACEMENTS.map(|(spes, threads)| Prototein {
+        placement: at(spes, threads),
+        bag: Bag::Spe,
         ..prototein("HPHPPHHPH")
     }));
     // With 2 beads there is only one task, and with 6 there is a task for each folding.

@@ -9,6 +9,7 @@
 
 use std::path::PathBuf;
 
+use cellworks_apps::Parts;
 use cellworks_machine::Capabilities;
 use cellworks_runner::{Choice, Kind, kind, names};
 use clap::error::ErrorKind;
@@ -146,8 +147,12 @@ fn described(kind: Kind) -> Command {
     if kind.draws {
         common = DrawingArgs::augment_args(common);
     }
-    if kind.is_network {
+    if !matches!(kind.parts, Parts::None(_)) {
         common = NetworkArgs::augment_args(common);
+        if kind.draws {
+            let flags = ["volumes", "placement"];
+            common = common.mut_arg("png", |png| png.conflicts_with_all(flags));
+        }
     }
     let after = |flag: &clap::Arg| flag.clone().display_order(None);
     program.args(common.get_arguments().map(after))

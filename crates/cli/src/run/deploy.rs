@@ -1,4 +1,5 @@
-//! The flags of networks: where their processes run, and what the processes send to each other.
+//! The flags of networks and pools: where their processes or workers run, and what these send to
+//! each other or take from each other.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,17 +13,18 @@ use crate::map;
 use crate::output::{Format, ResultFiles};
 use crate::output_file::OutputFile;
 
-/// Flags of programs that are networks of processes.
+/// Flags of programs that are networks of processes, or that have a pool of workers.
 #[derive(Args, Clone, Default)]
 pub(crate) struct NetworkArgs {
-    /// Writes what the processes sent to each other as a graph, which `cellworks map solve` reads.
-    /// A volume is a number of lines of 128 bytes, at least one for each message
+    /// Writes what the processes sent to each other, or what the workers took from each other, as a
+    /// graph, which `cellworks map solve` reads. A volume is a number of lines of 128 bytes, at
+    /// least one for each message
     #[arg(long, value_name = "FILE", help_heading = "Options")]
     pub volumes: Option<PathBuf>,
 
-    /// Runs the processes on these SPEs: the JSON of `cellworks map solve`, or a list such as 3,0,1
-    /// with the SPE of task 0, task 1 and so on. The tasks are those of the graph that --volumes
-    /// writes
+    /// Runs the processes or the workers on these SPEs: the JSON of `cellworks map solve`, or a list
+    /// such as 3,0,1 with the SPE of task 0, task 1 and so on. The tasks are those of the graph that
+    /// --volumes writes
     #[arg(long, value_name = "PLACEMENT", help_heading = "Options")]
     pub placement: Option<String>,
 }
@@ -102,6 +104,16 @@ pub(super) fn deployment(
         counts: arguments.volumes.is_some(),
         flows: None,
     }))
+}
+
+/// Returns a warning if the graph of a run has no lines, and placements make no difference.
+pub(super) fn warning_about(flows: &Flows) -> Option<String> {
+    let is_empty = flows.of_tasks().iter().len() == 0;
+    is_empty.then(|| {
+        "--volumes: no task sent another one anything, so the graph has no lines, and all placements cost the same; \
+         what goes from and to the main program has no line, because the main program cannot be placed"
+            .to_owned()
+    })
 }
 
 /// Writes the graph of a run that has ended.

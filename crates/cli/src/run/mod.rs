@@ -10,7 +10,7 @@ mod pictures;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use cellworks_apps::{Deployment, NetworkError, ParameterError, Picture, ProgramError};
+use cellworks_apps::{Deployment, NetworkError, ParameterError, Picture, PoolError, ProgramError};
 use cellworks_machine::Topology;
 use cellworks_runner::{Choice, Draw, Kind, Runner};
 use cellworks_sim::HazardWatch;
@@ -250,9 +250,11 @@ fn run_all(
                 let flows = deployment.as_ref().and_then(|it| it.flows.as_ref());
                 if let Some(flows) = flows
                     && let Some(file) = volumes.lock().expect("no panic holds it").take()
-                    && let Err(message) = deploy::write(file, flows)
                 {
-                    return End::Failed(message);
+                    session.record_warnings(Vec::from_iter(deploy::warning_about(flows)));
+                    if let Err(message) = deploy::write(file, flows) {
+                        return End::Failed(message);
+                    }
                 }
                 if let Err(message) = keep(session, step, &quantities) {
                     return End::Failed(message);
@@ -267,6 +269,9 @@ fn run_all(
             Err(ProgramError::Network(error @ NetworkError::Placed { .. })) => {
                 return End::Refused(format!("--placement: {error}"));
             }
+            Err(ProgramError::Pool(
+                error @ (PoolError::Placed { .. } | PoolError::SharedSpe { .. }),
+            )) => return End::Refused(format!("--placement: {error}")),
             Err(error) => return End::Failed(format!("{title}: {error}")),
         }
         after(&title);

@@ -258,13 +258,37 @@ fn bad_input_is_refused_with_what_to_do() {
             format!("error: {message}\n  example: cellworks run {example} --machine qs22\n");
         assert_eq!((run.code, run.err), (Some(2), expected));
     }
-    let without = run("aes --machine qs22 --volumes graph.txt");
-    let networks = "commstime, knn, prototein, ratio, server";
-    let tip = format!(
-        "--volumes is a flag of the programs of `cellworks run` that are networks of processes: {networks}"
-    );
-    assert_eq!(without.code, Some(2));
-    assert!(without.err.contains(&tip), "{}", without.err);
+    for (program, why) in [
+        (
+            "aes",
+            "its SPEs change blocks of main memory and send nothing to each other",
+        ),
+        (
+            "barrier",
+            "its SPEs send each other only signals, and it says itself which SPE is a root",
+        ),
+        (
+            "dma-latency",
+            "its SPEs read blocks of main memory and send nothing to each other",
+        ),
+        ("lookup", "it runs on one SPE"),
+        (
+            "overlap",
+            "its SPEs change blocks of main memory and send nothing to each other",
+        ),
+        ("switch", "it runs on one SPE"),
+    ] {
+        for flag in ["--volumes graph.txt", "--placement 0,1"] {
+            let without = run(&format!("{program} --machine qs22 {flag}"));
+            let tip = format!(
+                "{} is a flag of the programs of `cellworks run` that have processes (commstime, knn, prototein, ratio, \
+                 server) or workers (barnes-hut, lu, mandelbrot); {program} has none of both, because {why}",
+                &flag[..flag.find(' ').unwrap()]
+            );
+            assert_eq!(without.code, Some(2));
+            assert!(without.err.contains(&tip), "{}", without.err);
+        }
+    }
     let unknown = run("commstime --transport pigeons --machine qs22");
     assert_eq!(unknown.code, Some(2));
     assert!(
@@ -350,6 +374,67 @@ tasks 4
 }
 
 #[test]
+fn a_pool_is_placed_by_what_its_workers_have_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let [graph, placement] = ["graph.txt", "placement.json"].map(|name| folder.path().join(name));
+    for program in [
+        "lu --size 96",
+        "barnes-hut --bodies 1000 --steps 1",
+        "mandelbrot --tasks 1 --iterations 50",
+    ] {
+        let program = format!("{program} --workers 4 --dicing on --machine {M1} --quiet");
+        printed(&format!("{program} --volumes {}", graph.display()));
+        let counted = fs::read_to_string(&graph).unwrap();
+        assert!(
+            counted.starts_with("tasks 4\n# task 0 on SPE 0: worker 0\n"),
+            "{program}: {counted}"
+        );
+        let edges = counted
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with('#'));
+        assert!(edges.count() > 0, "{program}: {counted}");
+        let solve = format!("map solve {} --costs {M1} --format json", graph.display());
+        let solved = Run::of(cellworks().args(solve.split(' '))).json();
+        fs::write(&placement, solved.to_string()).unwrap();
+        let placed = placement.display();
+        let of_graph = graph.display();
+        printed(&format!(
+            "{program} --placement {placed} --volumes {of_graph}"
+        ));
+        let again = fs::read_to_string(&graph).unwrap();
+        for (task, place) in list(&solved, "placement").iter().enumerate() {
+            let line = format!("# task {task} on SPE {place}: worker {task}\n");
+            assert!(again.contains(&line), "{program}: {again}");
+        }
+    }
+}
+
+#[test]
+fn a_graph_without_lines_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = folder.path().join("graph.txt");
+    let program = format!(
+        "prototein --machine qs22 --prototein HPHPPHHP --spes 2 --quiet --volumes {}",
+        graph.display()
+    );
+    let warning = "--volumes: no task sent another one anything, so the graph has no lines";
+    let on_ppe = run(&program);
+    assert_eq!(on_ppe.code, Some(0), "{}", on_ppe.err);
+    let graph_of = || fs::read_to_string(&graph).unwrap();
+    assert_eq!(
+        graph_of(),
+        "tasks 2\n# task 0 on SPE 0: worker 0\n# task 1 on SPE 1: worker 1\n"
+    );
+    let report = run(&format!("{program} --format json")).json();
+    let warnings = report["environment"]["warnings"].to_string();
+    assert!(warnings.contains(warning), "{report}");
+    let on_spe = run(&format!("{program} --bag spe"));
+    assert_eq!(on_spe.code, Some(0), "{}", on_spe.err);
+    assert!(graph_of().contains("\n0 1 "), "{}", graph_of());
+}
+
+#[test]
 fn this_computer_and_simulated_machines_count_the_same() {
     let spes = available_parallelism().unwrap().get().min(2);
     let folder = tempfile::tempdir().unwrap();
@@ -386,6 +471,18 @@ fn placements_and_volumes_that_cannot_be_are_refused() {
         "commstime --machine qs22 --spes 2 --rounds 5 --placement 0,1,2",
         "--placement: the placement has an SPE for 3 units, but the network has 2: one for each call of `process` \
          or `group`; give one SPE for each of them",
+    );
+    refused(
+        "lu --machine qs22 --size 64 --workers 2 --placement 0,1,2",
+        "error: --placement: the placement has an SPE for 3 workers, but the pool has 2: give one SPE for each of them",
+    );
+    refused(
+        "lu --machine qs22 --size 64 --workers 2 --placement 3,3",
+        "error: --placement: the placement has worker 0 and worker 1 on SPE 3: each worker has an SPE of its own",
+    );
+    refused(
+        "mandelbrot --machine qs22 --workers 2 --placement 3,4 --png pictures",
+        "the argument '--placement <PLACEMENT>' cannot be used with '--png <FOLDER>'",
     );
     refused(
         "commstime --machine qs22 --spes 2,3 --volumes graph.txt",
