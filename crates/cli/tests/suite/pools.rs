@@ -28,7 +28,8 @@ fn every_program_of_a_pool_runs_on_this_computer() {
 
 #[test]
 fn a_matrix_has_a_run_time_for_each_size_and_number_of_workers() {
-    let report = json("lu --machine ps3 --size 64-128,1k --workers 1,6 --dicing off");
+    let report =
+        json("lu --machine ps3 --size 64-128,1k --workers 1,6 --dicing off --buffering off");
     let times = named(&report, "run_time");
     let of: Vec<_> = times
         .iter()
@@ -50,7 +51,8 @@ fn a_matrix_has_a_run_time_for_each_size_and_number_of_workers() {
     assert_eq!(named(&report, "steps_simulated").len(), 2);
     let (speedup, of) = named(&report, "speedup")[5];
     assert_eq!(of["size"], 1_024);
-    assert!((4.0..6.0).contains(&speedup), "{speedup}");
+    // As in the paper, the time stops falling, because the PPE makes the tasks.
+    assert!((2.0..3.0).contains(&speedup), "{speedup}");
     let figures = list(&report, "figures");
     assert_eq!(figures[0]["x"]["label"], "number of workers");
     assert_eq!(figures[0]["y"]["unit"], "s");

@@ -65,11 +65,13 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
 }
 
 /// The texts of `Relation::Fitted` that are not the name of a quantity of a machine.
-const FITTED_ELSEWHERE: [&str; 14] = [
+const FITTED_ELSEWHERE: [&str; 16] = [
     "CYCLES_PER_UPDATE of lu, and WAIT_FOR_TRANSFERS of its workers",
     "FITTED of barnes-hut",
+    "PPE_CYCLES_PER_UPDATE_TASK of lu",
     "THREAD_WAKE of the channels",
     "how the SPE handler of the channels reads mailboxes",
+    "that building the tree of barnes-hut takes no time",
     "the form of the model",
     "the form of the model: a packet holds all of its way until it has arrived",
     "the form of the model: an element of a list leaves when the command of the one before is answered",
