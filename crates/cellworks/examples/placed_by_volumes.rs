@@ -19,15 +19,21 @@ fn run(
     machine: &Sim,
     places: impl Iterator<Item = SpeId>,
 ) -> Result<(Span, Flows), Box<dyn Error>> {
-    let channels = (0..64).map(|_| Channel::new().buffered(1).one_to_one::<u64>());
+    let channels = (0..64).map(|_| Channel::new().one_to_one::<u64>());
     let (outputs, mut inputs): (Vec<_>, Vec<_>) = channels.unzip();
     inputs.rotate_right(8);
     let mut network = Network::on(machine);
-    for ((mut output, mut input), place) in outputs.into_iter().zip(inputs).zip(places) {
+    for (at, ((mut output, mut input), place)) in
+        (0..).zip(outputs.into_iter().zip(inputs).zip(places))
+    {
         network.process("in a ring", place, move |process| {
-            for number in 0..100 {
+            for round in 0..1_000 {
+                // The first process of a ring begins each round.
+                let number = if at < 8 { round } else { input.read(process)? };
                 output.write(process, number)?;
-                input.read(process)?;
+                if at < 8 {
+                    input.read(process)?;
+                }
             }
             Ok(())
         });
