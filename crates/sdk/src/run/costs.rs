@@ -520,7 +520,7 @@ mod tests {
                 "br_if $l end",
             ),
             (format!("block $b loop $l {LOAD} br_if $b"), "br $l end end"),
-            (format!("loop $l i32.const 0 call $load"), "br_if $l end"),
+            ("loop $l i32.const 0 call $load".to_owned(), "br_if $l end"),
             // A loop around it has other costs.
             (
                 format!("loop $o loop $l {LOAD}"),
