@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::{
     Staging, USUAL_THREADS, change, check_bytes, check_cycles, cycles_of, room_for, shares,
 };
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, verify};
 use crate::figure::{Figure, against, axis, counted};
 use crate::gang::{self, check_spes};
+use crate::picture::Picture;
 use crate::{Done, Metric, Parts, Program, Quantity};
 
 const CIPHER_BLOCK_BYTES: usize = 16;
@@ -79,7 +81,12 @@ impl Program for Aes {
         self.bytes.saturating_mul(2)
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        _: &mut dyn FnMut(&Picture),
+        _: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let cipher = Aes128::new(&KEY.into());
         let mut buffer = room_for(self.bytes)?;

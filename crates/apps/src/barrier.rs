@@ -23,9 +23,11 @@ use cellworks_machine::{
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis};
 use crate::gang::check_spes;
+use crate::picture::Picture;
 use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats};
 
 /// Measures a barrier in which SPEs send signals to one root, or to a root in each Cell, as in
@@ -130,7 +132,12 @@ impl Program for Barrier {
         Ok(())
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        _: &mut dyn FnMut(&Picture),
+        _: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let no_cell = || ProgramError::NoCell {
             machine: machine.topology().name().to_owned(),

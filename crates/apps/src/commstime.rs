@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis};
+use crate::picture::Picture;
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats};
@@ -108,13 +109,10 @@ impl Program for CommsTime {
         self.placement.stacks_bytes()
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_deployed(machine, &mut Deployment::default())
-    }
-
-    fn run_deployed<M: Machine>(
+    fn run_as<M: Machine>(
         &self,
         machine: &M,
+        _: &mut dyn FnMut(&Picture),
         deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;

@@ -4,7 +4,7 @@ use cellworks_csp::{Counted, Network};
 use cellworks_machine::{Flows, Machine, SpeId};
 
 /// Where the processes of a program's network run, and what they send to each other: see
-/// [`Program::run_deployed`](crate::Program::run_deployed).
+/// [`Program::run_as`](crate::Program::run_as).
 #[derive(Clone, Debug, Default)]
 pub struct Deployment {
     /// The SPE of each unit of the network: see [`Network::place`]. If this is `None`, the

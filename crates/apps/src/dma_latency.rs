@@ -5,9 +5,11 @@ use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, measur
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Axis, Figure, against};
 use crate::gang::clock_rate_hz;
+use crate::picture::Picture;
 use crate::{Done, Metric, Parts, Program, Quantity};
 
 /// Measures the latency of a get by size, with a buffer for each SPE, as in figure 2 of CellMT.
@@ -80,7 +82,12 @@ impl Program for DmaLatency {
         self.plan(topology).map(drop)
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        _: &mut dyn FnMut(&Picture),
+        _: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         let no_cell = || ProgramError::NoCell {
             machine: machine.topology().name().to_owned(),
             what: "MFCs",

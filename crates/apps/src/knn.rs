@@ -31,6 +31,7 @@ use self::points::Points;
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, axis};
+use crate::picture::Picture;
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, speedup};
@@ -238,13 +239,10 @@ impl Program for Knn {
         of_points.saturating_add(self.placement.stacks_bytes())
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_deployed(machine, &mut Deployment::default())
-    }
-
-    fn run_deployed<M: Machine>(
+    fn run_as<M: Machine>(
         &self,
         machine: &M,
+        _: &mut dyn FnMut(&Picture),
         deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;

@@ -114,10 +114,10 @@ pub trait Program:
     /// The parameter that is the number of repetitions, if there is one.
     const REPEATS: Option<Repeats> = None;
 
-    /// Whether the program [draws](Self::run_and_draw) pictures.
+    /// Whether the program [draws](Self::run_as) pictures.
     const DRAWS: bool = false;
 
-    /// What of the program can be placed, and counted: see [`run_deployed`](Self::run_deployed).
+    /// What of the program can be placed, and counted: see [`run_as`](Self::run_as).
     const PARTS: Parts;
 
     /// Returns a title of a run, in a few words.
@@ -135,44 +135,33 @@ pub trait Program:
         0
     }
 
-    /// Runs the program once on a machine, and returns the quantities.
+    /// Runs the program once on a machine, and returns the quantities. Calls `drawn` with a picture
+    /// after each frame or step, if the program [draws](Self::DRAWS). Its [parts](Self::PARTS) are
+    /// placed by `deployment`, which receives what they send to each other or take from each other.
+    /// A program without parts does neither.
     ///
     /// # Errors
     ///
-    /// Returns [`ProgramError`] if the run is not possible, fails, or has a wrong result.
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
-
-    /// Runs like [`run`](Self::run), and calls `_drawn` with a picture after each frame or step.
-    ///
-    /// # Errors
-    ///
-    /// As for [`run`](Self::run).
-    fn run_and_draw<M: Machine>(
-        &self,
-        machine: &M,
-        _drawn: &mut dyn FnMut(&Picture),
-    ) -> Result<Vec<Quantity>, ProgramError> {
-        self.run(machine)
-    }
-
-    /// Runs like [`run`](Self::run), with its [parts](Self::PARTS) placed by `_deployment`, and
-    /// counts what they send to each other or take from each other. A program without parts does
-    /// neither.
-    ///
-    /// # Errors
-    ///
-    /// As for [`run`](Self::run), and if the placement is not of as many SPEs as the network has
-    /// units or the pool has workers.
+    /// Returns [`ProgramError`] if the run is not possible, fails, or has a wrong result, and if the
+    /// placement is not of as many SPEs as the network has units or the pool has workers.
     ///
     /// # Panics
     ///
     /// Panics if the machine does not have an SPE of the placement.
-    fn run_deployed<M: Machine>(
+    fn run_as<M: Machine>(
         &self,
         machine: &M,
-        _deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
-        self.run(machine)
+        drawn: &mut dyn FnMut(&Picture),
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError>;
+
+    /// Runs as [`run_as`](Self::run_as) does, without pictures and with no placement.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run_as`](Self::run_as).
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_as(machine, &mut |_| {}, &mut Deployment::default())
     }
 
     /// Sets the parameters that the chosen programs leave unset, and adds the programs that

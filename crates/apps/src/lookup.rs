@@ -22,8 +22,10 @@ use cellworks_machine::{
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis};
+use crate::picture::Picture;
 use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats, gang};
 
 /// The structure in which values are looked up.
@@ -153,7 +155,12 @@ impl Program for Lookup {
         self.bytes
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        _: &mut dyn FnMut(&Picture),
+        _: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let mut lines = lines(self.bytes)?;
         let words = bytemuck::cast_slice_mut(&mut lines);

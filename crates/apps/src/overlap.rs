@@ -20,9 +20,11 @@ use crate::blocks::{
     Buffering, Staging, change, check_bytes, check_cycles, cycles_of, room_for, shares,
 };
 use crate::clock::spend;
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, verify};
 use crate::figure::{Curve, Figure, against, axis};
 use crate::gang::{self, check_spes};
+use crate::picture::Picture;
 use crate::{Conclusion, Done, Metric, Parameters, Parts, Program, Quantity};
 
 /// Compares single buffering, double buffering and threads with a model, for different amounts of
@@ -106,7 +108,12 @@ impl Program for Overlap {
         self.bytes.saturating_mul(2)
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        _: &mut dyn FnMut(&Picture),
+        _: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let mut buffer = room_for(self.bytes)?;
         buffer.resize(self.bytes, 0);

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, axis};
+use crate::picture::Picture;
 use crate::placement::Placement;
 use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, speedup};
 
@@ -158,13 +159,10 @@ impl Program for Prototein {
         self.placement.stacks_bytes()
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_deployed(machine, &mut Deployment::default())
-    }
-
-    fn run_deployed<M: Machine>(
+    fn run_as<M: Machine>(
         &self,
         machine: &M,
+        _: &mut dyn FnMut(&Picture),
         deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;

@@ -30,6 +30,7 @@ use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis, counted};
 use crate::gang::check_spes;
+use crate::picture::Picture;
 use crate::placement::STACK_BYTES;
 use crate::{Done, Metric, Parts, Program, Quantity, Repeats, clock};
 
@@ -187,13 +188,10 @@ impl Program for Server {
         (self.clients + self.workers).saturating_mul(STACK_BYTES)
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_deployed(machine, &mut Deployment::default())
-    }
-
-    fn run_deployed<M: Machine>(
+    fn run_as<M: Machine>(
         &self,
         machine: &M,
+        _: &mut dyn FnMut(&Picture),
         deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;

@@ -7,8 +7,10 @@ use cellworks_machine::{Cycles, Machine, Spe, StackError, Topology, Wake};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis, counted};
+use crate::picture::Picture;
 use crate::placement::STACK_BYTES;
 use crate::{Done, Metric, Parts, Program, Quantity, Repeats, gang};
 
@@ -79,7 +81,12 @@ impl Program for Switch {
         self.threads.saturating_mul(STACK_BYTES)
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(
+        &self,
+        machine: &M,
+        _: &mut dyn FnMut(&Picture),
+        _: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let each = self.yields / self.threads as u64;
         let all = each * self.threads as u64;

@@ -21,7 +21,7 @@
 //! let program = switch.read(values.as_object().unwrap().clone())?;
 //! let sim = Sim::new(Description::built_in("qs20").unwrap()).unwrap();
 //! program.check(sim.topology())?;
-//! let quantities = simulated(&sim).run_program(&*program, None)?;
+//! let quantities = simulated(&sim).run_program(&*program)?;
 //! assert_eq!(quantities[0].name, "switch");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

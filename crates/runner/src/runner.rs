@@ -17,28 +17,26 @@ pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
 
 /// A machine of any type, which runs programs, measurements and exchanges.
 pub trait Runner {
-    /// Runs a program once, after its [check](Chosen::check), and calls `draw` with each picture.
+    /// Runs a program once, after its [check](Chosen::check): see [`Program::run_as`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Program::run_as`].
+    fn run_as(
+        &self,
+        program: &dyn Chosen,
+        draw: Draw<'_>,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError>;
+
+    /// Runs a program once, after its [check](Chosen::check): see [`Program::run`].
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Program::run`].
-    fn run_program(
-        &self,
-        program: &dyn Chosen,
-        draw: Option<Draw<'_>>,
-    ) -> Result<Vec<Quantity>, ProgramError>;
-
-    /// Runs a program once as [`run_program`](Self::run_program) does, with its processes placed by
-    /// `deployment`, which then has what they sent: see [`Program::run_deployed`].
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Program::run_deployed`].
-    fn run_deployed(
-        &self,
-        program: &dyn Chosen,
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError>;
+    fn run_program(&self, program: &dyn Chosen) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_as(program, &mut |_| {}, &mut Deployment::default())
+    }
 
     /// Measures a plan: see [`cellworks_stats::measure`].
     ///
@@ -101,30 +99,17 @@ pub fn simulated(sim: &Sim) -> &dyn Runner {
 // Programs run on every machine, but measurements and exchanges use MFCs and mailboxes. Only a Cell
 // has these.
 impl<M: CellMachine> Runner for M {
-    fn run_program(
+    fn run_as(
         &self,
         program: &dyn Chosen,
-        draw: Option<Draw<'_>>,
-    ) -> Result<Vec<Quantity>, ProgramError> {
-        let on = On {
-            machine: self,
-            program,
-            draw,
-            deployment: None,
-        };
-        visit(program.name(), on).expect("a chosen program has the name of a program")
-    }
-
-    fn run_deployed(
-        &self,
-        program: &dyn Chosen,
+        draw: Draw<'_>,
         deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
         let on = On {
             machine: self,
             program,
-            draw: None,
-            deployment: Some(deployment),
+            draw,
+            deployment,
         };
         visit(program.name(), on).expect("a chosen program has the name of a program")
     }
@@ -163,8 +148,8 @@ impl<M: CellMachine> Runner for M {
 struct On<'a, 'b, M> {
     machine: &'a M,
     program: &'a dyn Chosen,
-    draw: Option<Draw<'b>>,
-    deployment: Option<&'a mut Deployment>,
+    draw: Draw<'b>,
+    deployment: &'a mut Deployment,
 }
 
 impl<M: Machine> Visitor for On<'_, '_, M> {
@@ -175,10 +160,6 @@ impl<M: Machine> Visitor for On<'_, '_, M> {
         let program: &P = program
             .downcast_ref()
             .expect("a program has the type of its name");
-        match (self.draw, self.deployment) {
-            (Some(draw), _) => program.run_and_draw(self.machine, draw),
-            (None, Some(deployment)) => program.run_deployed(self.machine, deployment),
-            (None, None) => program.run(self.machine),
-        }
+        program.run_as(self.machine, self.draw, self.deployment)
     }
 }

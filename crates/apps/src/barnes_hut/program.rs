@@ -308,8 +308,55 @@ fn force_error(bodies: &[Body]) -> f64 {
     (errors / squares).sqrt()
 }
 
-impl BarnesHut {
-    /// Runs the program: see [`Program::run_and_draw`] and [`Program::run_deployed`].
+impl Program for BarnesHut {
+    const NAME: &'static str = "barnes-hut";
+    const EXAMPLE: &'static str = "--bodies 10k --workers 1,2";
+    const METRICS: &'static [Metric] = &[
+        RUN_TIME,
+        ENERGY_DRIFT,
+        FORCE_ERROR,
+        PHASES_SIMULATED,
+        TASKS_RUN,
+        DICED,
+        STOLEN,
+    ];
+    const PARTS: Parts = Parts::Workers;
+    const DRAWS: bool = true;
+
+    fn title(&self) -> String {
+        let (bodies, steps) = (self.bodies, counted(self.steps, "step"));
+        let workers = self.workers.title();
+        format!("barnes-hut, {bodies} bodies, {steps}, {workers}")
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        self.workers.check(topology)?;
+        let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
+        let (bodies, steps) = (self.bodies, self.steps);
+        if !(2..=BODIES_MAX).contains(&bodies) {
+            return refused(
+                "bodies",
+                format!("gravity of {bodies} bodies is not simulated; use 2 to {BODIES_MAX}"),
+            );
+        }
+        match steps {
+            0 => Err(ParameterError::Zero {
+                parameter: "steps",
+                noun: "steps",
+            }),
+            1..=STEPS_MAX => Ok(()),
+            _ => refused(
+                "steps",
+                format!("{steps} steps take too long; use at most {STEPS_MAX}"),
+            ),
+        }
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        // Bodies and at most twice as many nodes, and a second copy of both to sort and send.
+        2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
+    }
+
     fn run_as<M: Machine>(
         &self,
         machine: &M,
@@ -367,76 +414,6 @@ impl BarnesHut {
         ];
         quantities.extend(workers::counts(&counters));
         Ok(quantities)
-    }
-}
-
-impl Program for BarnesHut {
-    const NAME: &'static str = "barnes-hut";
-    const EXAMPLE: &'static str = "--bodies 10k --workers 1,2";
-    const METRICS: &'static [Metric] = &[
-        RUN_TIME,
-        ENERGY_DRIFT,
-        FORCE_ERROR,
-        PHASES_SIMULATED,
-        TASKS_RUN,
-        DICED,
-        STOLEN,
-    ];
-    const PARTS: Parts = Parts::Workers;
-    const DRAWS: bool = true;
-
-    fn title(&self) -> String {
-        let (bodies, steps) = (self.bodies, counted(self.steps, "step"));
-        let workers = self.workers.title();
-        format!("barnes-hut, {bodies} bodies, {steps}, {workers}")
-    }
-
-    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
-        self.workers.check(topology)?;
-        let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
-        let (bodies, steps) = (self.bodies, self.steps);
-        if !(2..=BODIES_MAX).contains(&bodies) {
-            return refused(
-                "bodies",
-                format!("gravity of {bodies} bodies is not simulated; use 2 to {BODIES_MAX}"),
-            );
-        }
-        match steps {
-            0 => Err(ParameterError::Zero {
-                parameter: "steps",
-                noun: "steps",
-            }),
-            1..=STEPS_MAX => Ok(()),
-            _ => refused(
-                "steps",
-                format!("{steps} steps take too long; use at most {STEPS_MAX}"),
-            ),
-        }
-    }
-
-    fn address_space_bytes(&self) -> usize {
-        // Bodies and at most twice as many nodes, and a second copy of both to sort and send.
-        2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
-    }
-
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_and_draw(machine, &mut |_| {})
-    }
-
-    fn run_and_draw<M: Machine>(
-        &self,
-        machine: &M,
-        drawn: &mut dyn FnMut(&Picture),
-    ) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_as(machine, drawn, &mut Deployment::default())
-    }
-
-    fn run_deployed<M: Machine>(
-        &self,
-        machine: &M,
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_as(machine, &mut |_| {}, deployment)
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {

@@ -12,6 +12,7 @@ use super::{
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis};
+use crate::picture::Picture;
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
 use crate::{Conclusion, Done, Metric, Parts, Program, Quantity};
 
@@ -317,13 +318,10 @@ impl Program for Lu {
         3 * self.size * self.size * size_of::<f64>()
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_deployed(machine, &mut Deployment::default())
-    }
-
-    fn run_deployed<M: Machine>(
+    fn run_as<M: Machine>(
         &self,
         machine: &M,
+        _: &mut dyn FnMut(&Picture),
         deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();

@@ -109,41 +109,6 @@ fn picture(view: &View, rows: &[Mutex<Vec<u16>>]) -> Picture {
     view.picture(&counts)
 }
 
-impl Mandelbrot {
-    /// Runs the program: see [`Program::run_and_draw`] and [`Program::run_deployed`].
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        drawn: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
-        self.check(machine.topology())?;
-        let view = self.view();
-        let row = |_| Mutex::new(vec![0; view.width]);
-        let rows: Vec<_> = (0..view.height).map(row).collect();
-        let (span, counters) = self.workers.run(machine, deployment, |main| {
-            let mut span = Span::default();
-            for _ in 0..self.frames {
-                span += self.draw(main, &view, &rows)?;
-                drawn(&picture(&view, &rows));
-            }
-            Ok(span)
-        })?;
-        let mut expected = vec![0; view.width];
-        for (number, row) in rows.into_iter().enumerate() {
-            let row = row.into_inner().unwrap_or_else(PoisonError::into_inner);
-            view.row(number, &mut expected);
-            for (column, (found, expected)) in row.iter().zip(&expected).enumerate() {
-                let what = || format!("the count of pixel {column} of row {number}");
-                agree(what, found, expected, "row by row")?;
-            }
-        }
-        let mut quantities = vec![RUN_TIME.measured(span.as_seconds_f64())];
-        quantities.extend(workers::counts(&counters));
-        Ok(quantities)
-    }
-}
-
 impl Program for Mandelbrot {
     const NAME: &'static str = "mandelbrot";
     const EXAMPLE: &'static str = "--tasks 1,128 --workers 1,2";
@@ -190,24 +155,36 @@ impl Program for Mandelbrot {
         Ok(())
     }
 
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_and_draw(machine, &mut |_| {})
-    }
-
-    fn run_and_draw<M: Machine>(
+    fn run_as<M: Machine>(
         &self,
         machine: &M,
         drawn: &mut dyn FnMut(&Picture),
-    ) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_as(machine, drawn, &mut Deployment::default())
-    }
-
-    fn run_deployed<M: Machine>(
-        &self,
-        machine: &M,
         deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
-        self.run_as(machine, &mut |_| {}, deployment)
+        self.check(machine.topology())?;
+        let view = self.view();
+        let row = |_| Mutex::new(vec![0; view.width]);
+        let rows: Vec<_> = (0..view.height).map(row).collect();
+        let (span, counters) = self.workers.run(machine, deployment, |main| {
+            let mut span = Span::default();
+            for _ in 0..self.frames {
+                span += self.draw(main, &view, &rows)?;
+                drawn(&picture(&view, &rows));
+            }
+            Ok(span)
+        })?;
+        let mut expected = vec![0; view.width];
+        for (number, row) in rows.into_iter().enumerate() {
+            let row = row.into_inner().unwrap_or_else(PoisonError::into_inner);
+            view.row(number, &mut expected);
+            for (column, (found, expected)) in row.iter().zip(&expected).enumerate() {
+                let what = || format!("the count of pixel {column} of row {number}");
+                agree(what, found, expected, "row by row")?;
+            }
+        }
+        let mut quantities = vec![RUN_TIME.measured(span.as_seconds_f64())];
+        quantities.extend(workers::counts(&counters));
+        Ok(quantities)
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {

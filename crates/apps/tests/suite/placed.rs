@@ -65,7 +65,7 @@ fn cost_before_and_after<P: Program>(program: &P) -> (f64, f64) {
             counts: true,
             flows: None,
         };
-        let quantities = program.run_deployed(&machine, &mut deployment);
+        let quantities = program.run_as(&machine, &mut |_| {}, &mut deployment);
         assert!(!quantities.expect(&title).is_empty(), "{title}");
         deployment.flows.expect("it counts")
     };
@@ -144,7 +144,7 @@ fn prototeins_with_a_bag_on_the_ppe_have_no_graph() {
         ..Deployment::default()
     };
     program
-        .run_deployed(&threadripper(), &mut deployment)
+        .run_as(&threadripper(), &mut |_| {}, &mut deployment)
         .unwrap();
     let flows = deployment.flows.unwrap();
     assert_eq!(flows.of_tasks().iter().len(), 0);

@@ -71,12 +71,12 @@ impl NetworkArgs {
     }
 }
 
-/// Returns the deployment of a run, or `None` if no flag of networks was given.
+/// Returns the deployment of a run: with no flag of networks, the program's own.
 pub(super) fn deployment(
     arguments: &NetworkArgs,
     places: Option<&[usize]>,
     topology: &Topology,
-) -> Result<Option<Deployment>, Failure> {
+) -> Result<Deployment, Failure> {
     let spes = topology.spes();
     let spe_of = |(task, place): (usize, &usize)| {
         let spe = spes.clone().nth(*place);
@@ -98,12 +98,11 @@ pub(super) fn deployment(
                 .collect::<Result<_, _>>()?,
         ),
     };
-    let is_asked = arguments.first_given().is_some();
-    Ok(is_asked.then(|| Deployment {
+    Ok(Deployment {
         placement,
         counts: arguments.volumes.is_some(),
         flows: None,
-    }))
+    })
 }
 
 /// Returns a warning if the graph of a run has no lines, and placements make no difference.

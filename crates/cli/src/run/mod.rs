@@ -130,7 +130,7 @@ struct Runs<'a> {
 struct Plan {
     kind: Kind,
     programs: Vec<Choice>,
-    deployment: Option<Deployment>,
+    deployment: Deployment,
     volumes: Arc<Mutex<Option<OutputFile>>>,
     pictures: Option<Pictures>,
 }
@@ -182,7 +182,7 @@ impl Job for Runs<'_> {
 
     fn sample(plan: Plan, machine: &dyn Runner) -> Result<Sample, String> {
         let program = plan.programs.first().ok_or("there is no program")?;
-        let ran = machine.run_program(&**program, None);
+        let ran = machine.run_program(&**program);
         let quantities = ran.map_err(|error| error.to_string())?;
         let first = quantities.first().ok_or("the program has no results")?;
         Ok(Sample {
@@ -237,18 +237,15 @@ fn run_all(
         let mut write = pictures
             .as_mut()
             .map(|pictures| |picture: &Picture| pictures.write(picture));
-        let draw = write.as_mut().map(|write| write as Draw<'_>);
-        let result = match &mut deployment {
-            Some(deployment) => machine.run_deployed(&**program, deployment),
-            None => machine.run_program(&**program, draw),
-        };
+        let mut leave = |_: &Picture| {};
+        let draw = write.as_mut().map_or(&mut leave as Draw<'_>, |write| write);
+        let result = machine.run_as(&**program, draw, &mut deployment);
         if let Some(failure) = pictures.as_mut().and_then(Pictures::failure) {
             return End::Failed(failure);
         }
         match result {
             Ok(quantities) => {
-                let flows = deployment.as_ref().and_then(|it| it.flows.as_ref());
-                if let Some(flows) = flows
+                if let Some(flows) = &deployment.flows
                     && let Some(file) = volumes.lock().expect("no panic holds it").take()
                 {
                     session.record_warnings(Vec::from_iter(deploy::warning_about(flows)));

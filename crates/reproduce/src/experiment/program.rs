@@ -101,7 +101,7 @@ impl Run {
         let metric = self.metric(&kind)?;
         let program = self.read(&kind)?;
         let quantities = machine
-            .run_program(&*program, None)
+            .run_program(&*program)
             .map_err(|error| match error {
                 ProgramError::Parameter(wrong) => format!("{}: {wrong}", wrong.parameter()),
                 other => failed(other),
