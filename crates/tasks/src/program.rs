@@ -206,20 +206,23 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let job = self.steal(|| self.seat().for_it_alone.steal());
         let job = job.or_else(|| self.take_from_inbox(self.number));
         let job = job.or_else(|| {
-            let mut job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
-            self.counters.took_from_main(self.bytes_of_batch(&mut job));
+            let (job, bytes) = self.steal_batch(|to| shared.fresh.steal_batch_and_pop(to))?;
+            self.counters.took_from_main(bytes);
             self.has_taken_from(Destination::Starter);
             Some(job)
         });
         let job = job.or_else(|| {
-            let (other, mut job) = self.others.iter().find_map(|&other| {
+            let (other, (job, bytes)) = self.others.iter().find_map(|&other| {
                 let queue = &shared.workers[other].queue;
-                let job = self.steal(|| queue.steal_batch_and_pop(&self.queue));
-                let job = job.or_else(|| self.take_from_inbox(other));
-                Some((other, job?))
+                let taken = self.steal_batch(|to| queue.steal_batch_and_pop(to));
+                let taken = taken.or_else(|| {
+                    let mut job = self.take_from_inbox(other)?;
+                    let bytes = self.bytes_of([&mut job]);
+                    Some((job, bytes))
+                });
+                Some((other, taken?))
             })?;
-            self.counters
-                .stole_from(other, self.bytes_of_batch(&mut job));
+            self.counters.stole_from(other, bytes);
             Some(job)
         });
         let job = job.or_else(|| {
@@ -239,20 +242,37 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Some(job)
     }
 
-    /// Returns the bytes of a job that was just taken, and of the others that were taken with it:
-    /// all jobs in the queue, which was empty before. Returns 0 if nobody asks for the counts.
-    fn bytes_of_batch(&self, job: &mut Job<S>) -> usize {
+    /// Takes the oldest jobs of another queue. Returns one of them, and the bytes of all; the others
+    /// are in the queue of this worker then.
+    fn steal_batch(
+        &self,
+        steal: impl Fn(&Queue<Job<S>>) -> Steal<Job<S>>,
+    ) -> Option<(Job<S>, usize)> {
         if !self.shared.counts_bytes {
-            return 0;
+            return Some((self.steal(|| steal(&self.queue))?, 0));
         }
-        let mut others: Vec<Job<S>> = std::iter::from_fn(|| self.queue.pop()).collect();
-        let bytes = job.bytes() + others.iter_mut().map(Job::bytes).sum::<usize>();
+        // Other workers may take jobs from the queue of this one before they are measured.
+        let batch = Queue::new_lifo();
+        let mut job = self.steal(|| steal(&batch))?;
+        let mut others: Vec<Job<S>> = std::iter::from_fn(|| batch.pop()).collect();
+        let bytes = self.bytes_of(others.iter_mut().chain([&mut job]));
         // The last job that was popped is the oldest.
         others
             .into_iter()
             .rev()
             .for_each(|other| self.queue.push(other));
-        bytes
+        Some((job, bytes))
+    }
+
+    /// Returns the bytes of jobs, or 0 if nobody asks for the counts.
+    fn bytes_of<'j>(&self, jobs: impl IntoIterator<Item = &'j mut Job<S>>) -> usize
+    where
+        S: 'j,
+    {
+        match self.shared.counts_bytes {
+            true => jobs.into_iter().map(Job::bytes).sum(),
+            false => 0,
+        }
     }
 
     fn take_from_inbox(&self, worker: usize) -> Option<Job<S>> {

@@ -56,7 +56,9 @@ use crate::worker::Worker;
 ///
 /// The machine reports no deadlock of the tasks of a `SharedPool`, because any thread may still
 /// start a task for which the others wait. Tasks that wait for each other by a
-/// [`Handle`](crate::Handle) are an error here, too.
+/// [`Handle`](crate::Handle) are an error here, too, and so are pools whose tasks wait for each
+/// other's [end](Self::end). A circle that leads through [`install`](Self::install) or another
+/// thread is not found, and waits for ever.
 pub struct SharedPool<M: Machine> {
     door: Arc<Door<M::Spe>>,
     started_at: &'static Location<'static>,
