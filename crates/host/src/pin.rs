@@ -107,7 +107,9 @@ impl Pinned {
     }
 
     /// Keeps the thread pinned forever.
-    pub(crate) fn for_good(self) {
+    pub(crate) fn for_good(mut self) {
+        // The set would never be freed.
+        drop(std::mem::take(&mut self.before));
         std::mem::forget(self);
     }
 }
