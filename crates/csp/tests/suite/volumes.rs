@@ -554,24 +554,34 @@ fn a_thread_that_enters_its_gate_again_counts_each_time() {
     let machine = host();
     let mut network = Network::on(&machine);
     let (mut numbers, reader) = Channel::new().buffered(8).one_to_one::<u32>();
-    let mut gate = network.gate("a thread", reader);
+    // Without it, the network could end before the thread enters again.
+    let (done, mut is_done) = Channel::new().one_to_one::<u32>();
+    let mut gate = network.gate("a thread", (reader, done));
     network.process("source", spe(0), move |process| {
-        Ok((0..6).try_for_each(|number| numbers.write(process, number))?)
+        (0..6).try_for_each(|number| numbers.write(process, number))?;
+        is_done.read(process)?;
+        Ok(())
     });
     let counted = network.count_volumes();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             for turn in 0..3 {
-                let (reader, process) = gate.enter().unwrap();
+                let ((reader, done), process) = gate.enter().unwrap();
                 assert_eq!(reader.read(&process), Ok(2 * turn));
                 assert_eq!(reader.read(&process), Ok(2 * turn + 1));
+                if turn == 2 {
+                    done.write(&process, 0).unwrap();
+                }
             }
         });
         network.run().unwrap();
     });
     assert_eq!(
         sent(&counted.flows()),
-        [from_to("source", "outside", 6, 24)]
+        [
+            from_to("source", "outside", 6, 24),
+            from_to("outside", "source", 1, 4)
+        ]
     );
 }
 
