@@ -142,8 +142,8 @@ pub trait Program:
     ///
     /// # Errors
     ///
-    /// Returns [`ProgramError`] if the run is not possible, fails, or has a wrong result, and if the
-    /// placement is not of as many SPEs as the network has units or the pool has workers.
+    /// Returns [`ProgramError`] if the run is not possible, fails, or has a wrong result, and if
+    /// the placement is not of as many SPEs as the network has units or the pool has workers.
     ///
     /// # Panics
     ///

@@ -49,8 +49,8 @@ pub struct Prototein {
     #[arg(long, default_value = "HPHPPHHPHPPHPHHP")]
     pub prototein: String,
 
-    /// Where the bag of tasks is. On an SPE it is a process with a place of its own, and the workers
-    /// run from the next SPE on
+    /// Where the bag of tasks is. On an SPE it is a process with a place of its own, and the
+    /// workers run from the next SPE on
     #[arg(long, value_enum, default_value = "ppe")]
     #[serde(default, skip_serializing_if = "Bag::is_on_ppe")]
     pub bag: Bag,

@@ -110,8 +110,8 @@ impl Workers {
         }
     }
 
-    /// Runs `main` on the PPE, with a pool of these workers, which `deployment` places. Also returns
-    /// the pool's counters.
+    /// Runs `main` on the PPE, with a pool of these workers, which `deployment` places. Also
+    /// returns the pool's counters.
     pub(crate) fn run<M: Machine, R>(
         self,
         machine: &M,

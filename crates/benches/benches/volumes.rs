@@ -1,5 +1,5 @@
-//! What it costs a network to count what goes from process to process: a channel from one process to
-//! another, in a network that counts and in one that does not, in turns.
+//! What it costs a network to count what goes from process to process: a channel from one process
+//! to another, in a network that counts and in one that does not, in turns.
 //!
 //! Prints a Markdown table: nanoseconds for each item as median (minimum-maximum) over the pairs of
 //! runs, and the median of the ratios of each pair. The goal is a ratio of at most 1.02.

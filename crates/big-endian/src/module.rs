@@ -122,9 +122,9 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
 /// Rewrites the IR of a module as [`rewrite`] does, for a program that may reach registers of
 /// devices by volatile words.
 ///
-/// A volatile access of a number or pointer of 32 bits, at an address that is computed, becomes a call of
-/// `__cell_load_volatile(address)` or `__cell_store_volatile(address, number)`, which the program
-/// is linked with.
+/// A volatile access of a number or pointer of 32 bits, at an address that is computed, becomes a
+/// call of `__cell_load_volatile(address)` or `__cell_store_volatile(address, number)`, which the
+/// program is linked with.
 ///
 /// # Errors
 ///
@@ -133,7 +133,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
 /// # Examples
 ///
 /// ```
-/// let ir = "define i32 @status(ptr %p) {\n  %1 = load volatile i32, ptr %p, align 4\n  ret i32 %1\n}\n";
+/// let ir = "define i32 @f(ptr %p) {\n  %1 = load volatile i32, ptr %p\n  ret i32 %1\n}\n";
 /// let big = cellworks_big_endian::rewrite_with_registers(ir)?;
 /// assert!(big.contains("%1 = call i32 @__cell_load_volatile(ptr %p)"));
 /// # Ok::<(), cellworks_big_endian::RewriteError>(())

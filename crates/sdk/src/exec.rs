@@ -113,8 +113,8 @@ impl CellWork for Exec {
     }
 }
 
-/// Returns what `/proc/cpuinfo` says: programs look there for the rate of the time base. `clock` and
-/// `timebase` are in hertz. The clock is left out if it is not known.
+/// Returns what `/proc/cpuinfo` says: programs look there for the rate of the time base. `clock`
+/// and `timebase` are in hertz. The clock is left out if it is not known.
 fn processors(clock: Option<u64>, timebase: u64, platform: &str) -> String {
     let clock = clock.map(|hertz| {
         let (mega, rest) = (hertz / 1_000_000, hertz % 1_000_000);

@@ -280,8 +280,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     ///
     /// Returns [`PoolError`] in these cases:
     ///
-    /// - The number of workers or their placement is wrong, or the local store or main memory has no
-    ///   room.
+    /// - The number of workers or their placement is wrong, or the local store or main memory has
+    ///   no room.
     /// - The scheduler needs a Cell, and the machine is not a Cell.
     /// - The scheduler does not offer a chosen feature.
     /// - A closure that was given to the pool panics, and the program does not catch the panic.
@@ -501,8 +501,8 @@ pub struct Main<'p, M: Machine> {
 // SAFETY: no type implements `UsableElsewhere`, so no `Main` is `Sync`.
 unsafe impl<M: Machine> Sync for Main<'_, M> where Self: UsableElsewhere {}
 
-/// What identifies a [marked](marked) panic: its address, and its text. A panic that the program has
-/// caught and dropped may have had the address of a later one.
+/// What identifies a [marked](marked) panic: its address, and its text. A panic that the program
+/// has caught and dropped may have had the address of a later one.
 type Passed = (*const (), String);
 
 /// Returns the payload of a panic in a form that no other panic has, if the payload is a text.

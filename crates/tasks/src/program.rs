@@ -242,8 +242,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Some(job)
     }
 
-    /// Takes the oldest jobs of another queue. Returns one of them, and the bytes of all; the others
-    /// are in the queue of this worker then.
+    /// Takes the oldest jobs of another queue. Returns one of them, and the bytes of all; the
+    /// others are in the queue of this worker then.
     fn steal_batch(
         &self,
         steal: impl Fn(&Queue<Job<S>>) -> Steal<Job<S>>,

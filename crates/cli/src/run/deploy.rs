@@ -22,9 +22,9 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_name = "FILE", help_heading = "Options")]
     pub volumes: Option<PathBuf>,
 
-    /// Runs the processes or the workers on these SPEs: the JSON of `cellworks map solve`, or a list
-    /// such as 3,0,1 with the SPE of task 0, task 1 and so on. The tasks are those of the graph that
-    /// --volumes writes
+    /// Runs the processes or the workers on these SPEs: the JSON of `cellworks map solve`, or a
+    /// list such as 3,0,1 with the SPE of task 0, task 1 and so on. The tasks are those of the
+    /// graph that --volumes writes
     #[arg(long, value_name = "PLACEMENT", help_heading = "Options")]
     pub placement: Option<String>,
 }

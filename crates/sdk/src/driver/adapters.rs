@@ -174,8 +174,8 @@ impl Signature {
     }
 }
 
-/// The last parameters of a function with `...` (`MARK` of `big-endian`, in which one number has 128
-/// bits), of which the last one is the address of the arguments.
+/// The last parameters of a function with `...` (`MARK` of `big-endian`, in which one number has
+/// 128 bits), of which the last one is the address of the arguments.
 const MARK: [ValType; 4] = [ValType::I64, ValType::I64, ValType::F32, ValType::I32];
 
 impl fmt::Display for Signature {

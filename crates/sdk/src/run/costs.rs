@@ -216,8 +216,8 @@ const WIDE: &[Turn] = {
 };
 
 /// Returns where the last instruction is of each loop that only waits until memory changes: one
-/// whose turns are all the same, because none writes, calls a function but `load`, or sets a variable
-/// that the next one reads.
+/// whose turns are all the same, because none writes, calls a function but `load`, or sets a
+/// variable that the next one reads.
 fn polls(body: &FunctionBody<'_>, load: Option<u32>) -> Result<BTreeSet<usize>, BinaryReaderError> {
     let mut polls = BTreeSet::new();
     // The innermost loop that is open, if it may be one, and the blocks that are open in it.

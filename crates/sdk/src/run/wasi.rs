@@ -1,8 +1,9 @@
 //! Files, arguments, time and randomness for both sides: `wasi_snapshot_preview1`, over big-endian
 //! memory. All programs of a run share the open files, as on a Cell, whose SPEs ask the PPE.
 //!
-//! A program sees the standard streams, `/dev/null`, `/proc/cpuinfo` and the folders that it was given. `cap-std`
-//! keeps it in them. If it looks elsewhere, a note says what to type. Time is the machine's.
+//! A program sees the standard streams, `/dev/null`, `/proc/cpuinfo` and the folders that it was
+//! given. `cap-std` keeps it in them. If it looks elsewhere, a note says what to type. Time is the
+//! machine's.
 
 // Rejected: `wasmtime-wasi`, which reads and writes little-endian memory.
 

@@ -19,8 +19,8 @@ typedef uint64_t mutex_ea_t;
 typedef uint64_t cond_ea_t;
 typedef uint64_t completion_ea_t;
 
-/* Numbers. Unlike in Linux, `..._return` and the tests are about the number before the change (IBM's
- * libsync of 2007, as in GNU Radio's gcell: it "returns the previous value"). */
+/* Numbers. Unlike in Linux, `..._return` and the tests are about the number before the change
+ * (IBM's libsync of 2007, as in GNU Radio's gcell). */
 extern int atomic_read(atomic_ea_t number);
 extern void atomic_set(atomic_ea_t number, int value);
 extern void atomic_add(int value, atomic_ea_t number);
