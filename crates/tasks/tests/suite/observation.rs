@@ -283,7 +283,10 @@ fn work_has_the_bytes_of_its_data_or_of_its_closure<M: Machine>(machine: &M) {
 
 #[test]
 fn a_half_of_a_join_has_the_bytes_of_its_closure() {
-    takes_a_half(&host());
+    // On one CPU, nothing has to let the other worker run while this one computes.
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+        takes_a_half(&host());
+    }
     takes_a_half(&qs22());
 }
 
