@@ -10,11 +10,11 @@ use crate::blocks::{
     Staging, USUAL_THREADS, change, check_bytes, check_cycles, cycles_of, room_for, shares,
 };
 use crate::deployment::Deployment;
-use crate::error::{ParameterError, ProgramError, verify};
+use crate::error::{ParameterError, verify};
 use crate::figure::{Figure, against, axis, counted};
 use crate::gang::{self, check_spes};
-use crate::picture::Picture;
-use crate::{Done, Metric, Parts, Program, Quantity};
+use crate::picture::Draw;
+use crate::{Done, Metric, Parts, Program, RunResult};
 
 const CIPHER_BLOCK_BYTES: usize = 16;
 
@@ -81,12 +81,7 @@ impl Program for Aes {
         self.bytes.saturating_mul(2)
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        _: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, _: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let cipher = Aes128::new(&KEY.into());
         let mut buffer = room_for(self.bytes)?;

@@ -27,8 +27,8 @@ use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis};
 use crate::gang::check_spes;
-use crate::picture::Picture;
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats};
+use crate::picture::Draw;
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats, RunResult};
 
 /// Measures a barrier in which SPEs send signals to one root, or to a root in each Cell, as in
 /// section 5.2 of CellStats.
@@ -132,12 +132,7 @@ impl Program for Barrier {
         Ok(())
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        _: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, _: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let no_cell = || ProgramError::NoCell {
             machine: machine.topology().name().to_owned(),

@@ -22,12 +22,12 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::deployment::Deployment;
-use crate::error::{ParameterError, ProgramError, agree};
+use crate::error::{ParameterError, agree};
 use crate::figure::{Figure, against, axis};
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats};
+use crate::{Conclusion, Done, Metric, Parts, Program, Repeats, RunResult};
 
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
@@ -109,12 +109,7 @@ impl Program for CommsTime {
         self.placement.stacks_bytes()
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, parts: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let processes = self.placement.processes();
         let successors = processes - 2;
@@ -130,7 +125,7 @@ impl Program for CommsTime {
         };
         ring.add(&mut network, roles.collect(), go_round::<M::Spe>);
         let not_timed = self.rounds / 10;
-        let counted = deployment.prepare(&mut network);
+        let counted = parts.prepare(&mut network);
         let timed = network.run_with(move |process| {
             let mut begin = Time::default();
             for round in 0..=not_timed + self.rounds {
@@ -147,7 +142,7 @@ impl Program for CommsTime {
             }
             Ok::<_, Ended>(Ok(process.now().since(begin)))
         })?;
-        deployment.record(counted);
+        parts.record(counted);
         let span = timed.expect("a ring ends only when its consumer does, or its network fails")?;
         let communications = self.rounds as f64 * processes as f64;
         Ok(vec![

@@ -9,8 +9,8 @@ use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Axis, Figure, against};
 use crate::gang::clock_rate_hz;
-use crate::picture::Picture;
-use crate::{Done, Metric, Parts, Program, Quantity};
+use crate::picture::Draw;
+use crate::{Done, Metric, Parts, Program, Quantity, RunResult};
 
 /// Measures the latency of a get by size, with a buffer for each SPE, as in figure 2 of CellMT.
 ///
@@ -82,12 +82,7 @@ impl Program for DmaLatency {
         self.plan(topology).map(drop)
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        _: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, _: &mut Deployment) -> RunResult {
         let no_cell = || ProgramError::NoCell {
             machine: machine.topology().name().to_owned(),
             what: "MFCs",

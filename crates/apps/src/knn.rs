@@ -31,10 +31,10 @@ use self::points::Points;
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, axis};
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, speedup};
+use crate::{Conclusion, Done, Metric, Parts, Program, RunResult, speedup};
 
 /// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
 ///
@@ -239,23 +239,14 @@ impl Program for Knn {
         of_points.saturating_add(self.placement.stacks_bytes())
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, parts: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         // The time of a sample can be extrapolated only if times repeat, as on simulated machines.
         let repeats = machine.topology().capabilities().repeats;
         let Searched {
             span_ns,
             sampled_turns,
-        } = self.search(
-            machine,
-            repeats && self.points > WHOLE_POINTS_MAX,
-            deployment,
-        )?;
+        } = self.search(machine, repeats && self.points > WHOLE_POINTS_MAX, parts)?;
         let pairs = self.points as f64 * (self.points - 1) as f64;
         let turns = sampled_turns.map(|turns| TURNS_SIMULATED.measured(turns as f64));
         let measured = [

@@ -81,10 +81,13 @@ pub use deployment::Deployment;
 pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure};
 pub use lookup::{Method, Structure};
-pub use picture::Picture;
+pub use picture::{Draw, Picture};
 pub use placement::Placement;
 pub use prototein::{Bag, PROTOTEIN_BEADS_MAX};
 pub use workers::{OnOff, Workers};
+
+/// The quantities of a run, or why it has none.
+pub type RunResult = Result<Vec<Quantity>, ProgramError>;
 
 /// A program with its parameters. A run of the program returns [`Quantity`]s.
 ///
@@ -135,10 +138,10 @@ pub trait Program:
         0
     }
 
-    /// Runs the program once on a machine, and returns the quantities. Calls `drawn` with a picture
-    /// after each frame or step, if the program [draws](Self::DRAWS). Its [parts](Self::PARTS) are
-    /// placed by `deployment`, which receives what they send to each other or take from each other.
-    /// A program without parts does neither.
+    /// Runs the program once on a machine, and returns the quantities. Calls `draw` with a picture
+    /// after each frame or step, if the program [draws](Self::DRAWS). `parts` places the
+    /// [parts](Self::PARTS) of the program, and receives what they send to each other or take from
+    /// each other. A program without parts leaves it as it is.
     ///
     /// # Errors
     ///
@@ -148,19 +151,14 @@ pub trait Program:
     /// # Panics
     ///
     /// Panics if the machine does not have an SPE of the placement.
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        drawn: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError>;
+    fn run_as<M: Machine>(&self, machine: &M, draw: Draw<'_>, parts: &mut Deployment) -> RunResult;
 
     /// Runs as [`run_as`](Self::run_as) does, without pictures and with no placement.
     ///
     /// # Errors
     ///
     /// As for [`run_as`](Self::run_as).
-    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+    fn run<M: Machine>(&self, machine: &M) -> RunResult {
         self.run_as(machine, &mut |_| {}, &mut Deployment::default())
     }
 

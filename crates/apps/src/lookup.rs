@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis};
-use crate::picture::Picture;
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats, gang};
+use crate::picture::Draw;
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats, RunResult, gang};
 
 /// The structure in which values are looked up.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
@@ -155,12 +155,7 @@ impl Program for Lookup {
         self.bytes
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        _: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, _: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let mut lines = lines(self.bytes)?;
         let words = bytemuck::cast_slice_mut(&mut lines);

@@ -24,8 +24,8 @@ use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, verify};
 use crate::figure::{Curve, Figure, against, axis};
 use crate::gang::{self, check_spes};
-use crate::picture::Picture;
-use crate::{Conclusion, Done, Metric, Parameters, Parts, Program, Quantity};
+use crate::picture::Draw;
+use crate::{Conclusion, Done, Metric, Parameters, Parts, Program, Quantity, RunResult};
 
 /// Compares single buffering, double buffering and threads with a model, for different amounts of
 /// computation for each byte. Finds the crossover, where computation takes as long as transfers.
@@ -108,12 +108,7 @@ impl Program for Overlap {
         self.bytes.saturating_mul(2)
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        _: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, _: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let mut buffer = room_for(self.bytes)?;
         buffer.resize(self.bytes, 0);

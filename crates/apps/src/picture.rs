@@ -13,6 +13,9 @@ pub struct Picture {
     pub shades: Vec<u8>,
 }
 
+/// A function that is called with each picture of a program.
+pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
+
 impl Picture {
     /// Writes the picture as PNG.
     ///

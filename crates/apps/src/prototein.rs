@@ -26,9 +26,9 @@ use serde::{Deserialize, Serialize};
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, axis};
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::placement::Placement;
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, speedup};
+use crate::{Conclusion, Done, Metric, Parts, Program, RunResult, speedup};
 
 /// The largest number of beads. 20 beads have 41,889,578 foldings, 2.7 times as many as 19 beads.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
@@ -159,12 +159,7 @@ impl Program for Prototein {
         self.placement.stacks_bytes()
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, parts: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let chain = self.chain();
         let (bag, tasks) = Channel::new().named("bag").one_to_any();
@@ -202,13 +197,13 @@ impl Program for Prototein {
             );
         }
         drop((tasks, begun, best));
-        let counted = deployment.prepare(&mut network);
+        let counted = parts.prepare(&mut network);
         let (span, found) = network.run_with(move |process| match on_ppe {
             Some(owner) => owner.hand_out(process),
             // A read fails only if the network fails, and a failed network reports its error.
             None => of_all.read(process).unwrap_or_default(),
         })?;
-        deployment.record(counted);
+        parts.record(counted);
         verify(found, one_after_the_other(&chain))?;
         Ok(vec![
             TIME.measured(span.as_nanoseconds_f64()),

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Axis, Figure, against, axis};
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, Repeats, speedup};
+use crate::{Conclusion, Done, Metric, Parts, Program, Repeats, RunResult, speedup};
 
 /// Measures a ring of processes with different amounts of computation for each communication, as in
 /// figure 9 of DSMCBE.
@@ -135,12 +135,7 @@ impl Program for Ratio {
         self.placement.stacks_bytes()
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, parts: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let processes = self.placement.processes();
         let steps = NOT_TIMED + self.steps + NOT_TIMED;
@@ -166,12 +161,12 @@ impl Program for Ratio {
                 go_round(process, role, input, output, steps, pairs)
             },
         );
-        let counted = deployment.prepare(&mut network);
+        let counted = parts.prepare(&mut network);
         let mut found = network.run_with(move |process| {
             let found = iter::from_fn(|| results.read(process).ok());
             found.take(processes).collect::<Vec<Last>>()
         })?;
-        deployment.record(counted);
+        parts.record(counted);
         found.sort_by_key(|last| last.position);
         verify(&found, processes as u64, steps, pairs)?;
         let span = found[0].timed;

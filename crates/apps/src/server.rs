@@ -30,9 +30,9 @@ use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis, counted};
 use crate::gang::check_spes;
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::placement::STACK_BYTES;
-use crate::{Done, Metric, Parts, Program, Quantity, Repeats, clock};
+use crate::{Done, Metric, Parts, Program, Quantity, Repeats, RunResult, clock};
 
 /// Measures what a request costs at a server that waits at the same time for clients, workers, a
 /// timer and the signal to stop, by one alternation.
@@ -188,12 +188,7 @@ impl Program for Server {
         (self.clients + self.workers).saturating_mul(STACK_BYTES)
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, parts: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let Self {
             spes,
@@ -228,7 +223,7 @@ impl Program for Server {
             });
         }
         drop(reports);
-        let counted = deployment.prepare(&mut network);
+        let counted = parts.prepare(&mut network);
         let all = network.run_with(move |process| {
             let mut all = Vec::new();
             let mut is_running = true;
@@ -245,7 +240,7 @@ impl Program for Server {
             }
             Ok::<_, Ended>(all)
         })?;
-        deployment.record(counted);
+        parts.record(counted);
         let all = all.expect("a server ends after the signal to stop, or its network fails");
         conclude(&all)
     }

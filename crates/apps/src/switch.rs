@@ -8,11 +8,11 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::deployment::Deployment;
-use crate::error::{ParameterError, ProgramError};
+use crate::error::ParameterError;
 use crate::figure::{Figure, against, axis, counted};
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::placement::STACK_BYTES;
-use crate::{Done, Metric, Parts, Program, Quantity, Repeats, gang};
+use crate::{Done, Metric, Parts, Program, Repeats, RunResult, gang};
 
 /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
 ///
@@ -81,12 +81,7 @@ impl Program for Switch {
         self.threads.saturating_mul(STACK_BYTES)
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        _: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, _: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let each = self.yields / self.threads as u64;
         let all = each * self.threads as u64;

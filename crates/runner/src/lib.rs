@@ -32,4 +32,4 @@ mod runner;
 
 pub use any_cell::{AnyCell, CellWork};
 pub use program::{Choice, Chosen, Conclusions, Kind, Ran, kind, names};
-pub use runner::{Draw, Runner, simulated, this_computer};
+pub use runner::{Runner, simulated, this_computer};

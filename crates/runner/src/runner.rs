@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::ControlFlow;
 
-use cellworks_apps::{Deployment, Picture, Program, ProgramError, Quantity, Visitor, visit};
+use cellworks_apps::{Deployment, Draw, Program, RunResult, Visitor, visit};
 use cellworks_host::Host;
 use cellworks_machine::{CellMachine, Machine};
 use cellworks_mapping::experiment::ExchangeRun;
@@ -12,9 +12,6 @@ use cellworks_stats::{MeasureError, Measured, Measurement, Plan, Readings, Visit
 
 use crate::program::Chosen;
 
-/// A function that is called with each picture of a program.
-pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
-
 /// A machine of any type, which runs programs, measurements and exchanges.
 pub trait Runner {
     /// Runs a program once, after its [check](Chosen::check): see [`Program::run_as`].
@@ -22,19 +19,14 @@ pub trait Runner {
     /// # Errors
     ///
     /// Returns the errors of [`Program::run_as`].
-    fn run_as(
-        &self,
-        program: &dyn Chosen,
-        draw: Draw<'_>,
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError>;
+    fn run_as(&self, program: &dyn Chosen, draw: Draw<'_>, parts: &mut Deployment) -> RunResult;
 
     /// Runs a program once, after its [check](Chosen::check): see [`Program::run`].
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Program::run`].
-    fn run_program(&self, program: &dyn Chosen) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_program(&self, program: &dyn Chosen) -> RunResult {
         self.run_as(program, &mut |_| {}, &mut Deployment::default())
     }
 
@@ -99,17 +91,12 @@ pub fn simulated(sim: &Sim) -> &dyn Runner {
 // Programs run on every machine, but measurements and exchanges use MFCs and mailboxes. Only a Cell
 // has these.
 impl<M: CellMachine> Runner for M {
-    fn run_as(
-        &self,
-        program: &dyn Chosen,
-        draw: Draw<'_>,
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as(&self, program: &dyn Chosen, draw: Draw<'_>, parts: &mut Deployment) -> RunResult {
         let on = On {
             machine: self,
             program,
             draw,
-            deployment,
+            parts,
         };
         visit(program.name(), on).expect("a chosen program has the name of a program")
     }
@@ -149,17 +136,17 @@ struct On<'a, 'b, M> {
     machine: &'a M,
     program: &'a dyn Chosen,
     draw: Draw<'b>,
-    deployment: &'a mut Deployment,
+    parts: &'a mut Deployment,
 }
 
 impl<M: Machine> Visitor for On<'_, '_, M> {
-    type Output = Result<Vec<Quantity>, ProgramError>;
+    type Output = RunResult;
 
     fn visit<P: Program>(self) -> Self::Output {
         let program: &dyn Any = self.program;
         let program: &P = program
             .downcast_ref()
             .expect("a program has the type of its name");
-        program.run_as(self.machine, self.draw, self.deployment)
+        program.run_as(self.machine, self.draw, self.parts)
     }
 }

@@ -14,9 +14,9 @@ use super::{
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis, counted};
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity};
+use crate::{Conclusion, Done, Metric, Parts, Program, RunResult};
 
 /// Simulates the gravity of bodies in a disc by the tasks of a pool: Jack Rabbit's table 5.2.
 ///
@@ -357,12 +357,7 @@ impl Program for BarnesHut {
         2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        drawn: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, draw: Draw<'_>, parts: &mut Deployment) -> RunResult {
         let topology = machine.topology();
         self.check(topology)?;
         // A sample is possible only if equal work takes equal times, as on simulated machines.
@@ -371,7 +366,7 @@ impl Program for BarnesHut {
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);
-        let (span_s, counters) = self.workers.run(machine, deployment, |main| {
+        let (span_s, counters) = self.workers.run(machine, parts, |main| {
             let mut span_s = 0.0;
             for step in 0..steps {
                 let (forces_s, ran) = self.find_forces(main, &mut bodies, is_sampled)?;
@@ -383,7 +378,7 @@ impl Program for BarnesHut {
                     workers::timed(main, || self.move_all(main, &mut bodies, step == 0));
                 result?;
                 span_s += forces_s + moves.as_seconds_f64();
-                drawn(&picture(&bodies, DRAWN_SIDE, DRAWN_PIXELS));
+                draw(&picture(&bodies, DRAWN_SIDE, DRAWN_PIXELS));
                 phases = ran;
             }
             Ok(span_s * (self.steps / steps) as f64)

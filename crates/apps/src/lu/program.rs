@@ -12,9 +12,9 @@ use super::{
 use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis};
-use crate::picture::Picture;
+use crate::picture::Draw;
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity};
+use crate::{Conclusion, Done, Metric, Parts, Program, RunResult};
 
 /// Factors a matrix by the tasks of a pool, without pivoting: Jack Rabbit's table 5.1.
 ///
@@ -318,17 +318,12 @@ impl Program for Lu {
         3 * self.size * self.size * size_of::<f64>()
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        _: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, _: Draw<'_>, parts: &mut Deployment) -> RunResult {
         let topology = machine.topology();
         self.check(topology)?;
         // A sample needs times that repeat, which only simulated machines have.
         let is_sampled = topology.capabilities().repeats && self.size > WHOLE_SIZE_MAX;
-        let (found, counters) = self.workers.run(machine, deployment, |main| {
+        let (found, counters) = self.workers.run(machine, parts, |main| {
             match main.ppe().are_spes_confined_to_local_store() {
                 true => self.by_columns(main, is_sampled),
                 false => self.by_tiles(main),

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::View;
 use crate::deployment::Deployment;
-use crate::error::{ParameterError, ProgramError, agree};
+use crate::error::{ParameterError, agree};
 use crate::figure::{Figure, against, axis, counted};
-use crate::picture::Picture;
+use crate::picture::{Draw, Picture};
 use crate::workers::{self, DICED, OnOff, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{Conclusion, Done, Metric, Parts, Program, Quantity};
+use crate::{Conclusion, Done, Metric, Parts, Program, RunResult};
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///
@@ -155,21 +155,16 @@ impl Program for Mandelbrot {
         Ok(())
     }
 
-    fn run_as<M: Machine>(
-        &self,
-        machine: &M,
-        drawn: &mut dyn FnMut(&Picture),
-        deployment: &mut Deployment,
-    ) -> Result<Vec<Quantity>, ProgramError> {
+    fn run_as<M: Machine>(&self, machine: &M, draw: Draw<'_>, parts: &mut Deployment) -> RunResult {
         self.check(machine.topology())?;
         let view = self.view();
         let row = |_| Mutex::new(vec![0; view.width]);
         let rows: Vec<_> = (0..view.height).map(row).collect();
-        let (span, counters) = self.workers.run(machine, deployment, |main| {
+        let (span, counters) = self.workers.run(machine, parts, |main| {
             let mut span = Span::default();
             for _ in 0..self.frames {
                 span += self.draw(main, &view, &rows)?;
-                drawn(&picture(&view, &rows));
+                draw(&picture(&view, &rows));
             }
             Ok(span)
         })?;

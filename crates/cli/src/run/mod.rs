@@ -10,9 +10,11 @@ mod pictures;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use cellworks_apps::{Deployment, NetworkError, ParameterError, Picture, PoolError, ProgramError};
+use cellworks_apps::{
+    Deployment, Draw, NetworkError, ParameterError, Picture, PoolError, ProgramError,
+};
 use cellworks_machine::Topology;
-use cellworks_runner::{Choice, Draw, Kind, Runner};
+use cellworks_runner::{Choice, Kind, Runner};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 use serde_json::json;
