@@ -374,8 +374,9 @@ impl<T> Ring<T> {
     where
         T: Item,
     {
-        // SAFETY: only a reader that registers changes the field. It would need the end of the
-        // channel which the caller has borrowed mutably, also while an item counts its bytes.
+        // SAFETY: only a reader that registers changes the field. A ring has one reader, and the
+        // caller has borrowed its end mutably, also while an item counts its bytes, so nobody can
+        // register meanwhile.
         if let Some(received) = unsafe { &*self.reader.received.as_ptr() } {
             received.add(items.len() as u64, items.bytes() as u64);
         }
