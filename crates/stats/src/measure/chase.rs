@@ -45,7 +45,7 @@ use crate::plan::chase::{ChaseTask, NODE_BYTES};
 use crate::plan::copy::CopyTask;
 use crate::program::join;
 use crate::sample::TimedLoop;
-use crate::shuffle::shuffle;
+use crate::shuffle::RandomOrder;
 
 /// The number of nodes that an iteration visits in each chain. Compared with these visits, the
 /// start and the end of an iteration take little time.
@@ -62,7 +62,7 @@ pub(super) fn measure<M: CellMachine>(
     let Some(page_bytes) = plan.parameters().settings.page_bytes else {
         return Ok(measure_together(machine, &[(plan, task)])?.swap_remove(0));
     };
-    let table = machine.allocate_in_pages(plan.module, task.table_bytes, page_bytes)?;
+    let table = machine.allocate_in_pages(plan.module, task.table_bytes(), page_bytes)?;
     let outcome = in_region(machine, plan, task, &table)?;
     Ok(Outcome {
         huge_page_share: machine.huge_page_share(&table),
@@ -191,30 +191,39 @@ fn chase<S: CellSpe>(
 ) -> Result<Vec<Vec<TimedLoop>>, SpeError> {
     let mut all = Vec::with_capacity(tasks.len());
     if !tasks[0].in_one_view {
+        let mut order = RandomOrder::new();
         for task in tasks {
-            let order = random_order(task.table_bytes / NODE_BYTES);
-            let walker = Staging::new(&order, Chains::new(order.len(), task.chains));
+            let order = order.of(task.nodes);
+            let walker = Staging::new(order, Chains::new(order.len(), task.chains));
             let (loops, ()) = work(spe, control_block, |_, _| Ok(walker))?;
             all.push(loops);
         }
         return Ok(all);
     }
-    let bytes = tasks.iter().map(|task| task.table_bytes).max().unwrap_or(0);
+    let nodes = tasks
+        .iter()
+        .map(|task| task.nodes as usize)
+        .max()
+        .unwrap_or(0);
     let mut room = Vec::new();
-    if room.try_reserve_exact(bytes / NODE_BYTES).is_err() {
+    if room.try_reserve_exact(nodes).is_err() {
+        let bytes = nodes * NODE_BYTES;
         let refused = |_: &S, _| Err::<Linked<'_>, _>(SpeError::NoMemory { bytes });
         work(spe, control_block, refused)?;
     }
-    room.extend((0..bytes / NODE_BYTES).map(|_| Link::default()));
-    let mut order = Vec::new();
+    room.extend((0..nodes).map(|_| Link::default()));
+    let (mut order, mut linked) = (RandomOrder::new(), 0);
     for task in tasks {
-        let table = &room[..task.table_bytes / NODE_BYTES];
-        if order.len() != table.len() {
-            order = random_order(table.len());
-            link(table, &order);
+        let (table, order) = (&room[..task.nodes as usize], order.of(task.nodes));
+        if linked != task.nodes {
+            link(table, order);
+            linked = task.nodes;
         }
         let chains = Chains::new(table.len(), task.chains);
-        let starts = chains.starts.iter().map(|start| &table[order[*start]]);
+        let starts = chains
+            .starts
+            .iter()
+            .map(|start| &table[order[*start] as usize]);
         let walker = Linked {
             positions: starts.collect(),
             chains,
@@ -233,7 +242,7 @@ fn chase_in<S: CellSpe>(
     table: &Region,
     starts: &[usize],
 ) -> WorkResult<()> {
-    let chains = Chains::new(task.table_bytes / NODE_BYTES, task.chains);
+    let chains = Chains::new(task.nodes as usize, task.chains);
     work(spe, control_block, |spe, _| {
         let arriving = match task.in_one_view {
             true => None,
@@ -255,10 +264,11 @@ fn chase_in<S: CellSpe>(
 /// Writes a table that is one cycle to a region, and returns the nodes at which the chains begin.
 fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
     const CHUNK: usize = 1_024;
-    let order = random_order(task.table_bytes / NODE_BYTES);
+    let mut order = RandomOrder::new();
+    let order = order.of(task.nodes);
     let mut nodes = vec![[0_u32; 2]; order.len()];
-    for ((node, next), place) in steps(&order).zip(0..) {
-        nodes[node] = [next as u32, place];
+    for ((node, next), place) in steps(order).zip(0..) {
+        nodes[node as usize] = [next, place];
     }
     for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
         let mut bytes = vec![0_u8; nodes.len() * NODE_BYTES];
@@ -268,7 +278,11 @@ fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
         table.write(chunk * CHUNK * NODE_BYTES, &bytes);
     }
     let chains = Chains::new(order.len(), task.chains);
-    chains.starts.iter().map(|start| order[*start]).collect()
+    chains
+        .starts
+        .iter()
+        .map(|start| order[*start] as usize)
+        .collect()
 }
 
 /// The starts and the progress of the chains. A place is the position of a node in the cycle.
@@ -305,7 +319,7 @@ impl Chains {
 }
 
 /// Returns each node with the next node, in the order of the cycle.
-fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+fn steps(order: &[u32]) -> impl Iterator<Item = (u32, u32)> {
     let nexts = order.iter().cycle().skip(1);
     order.iter().copied().zip(nexts.copied())
 }
@@ -332,11 +346,11 @@ impl<'t> Link<'t> {
 /// Links the nodes of the table into one cycle. Inlined, because the crate that calls it is
 /// optimised more than this crate.
 #[inline]
-fn link<'t>(table: &'t [Link<'t>], order: &[usize]) {
-    for (place, node) in order.iter().enumerate() {
-        let next = order.get(place + 1).unwrap_or(&order[0]);
-        table[*node].next.set(Some(&table[*next]));
-        table[*node].place.set(place);
+fn link<'t>(table: &'t [Link<'t>], order: &[u32]) {
+    for ((node, next), place) in steps(order).zip(0..) {
+        let node = &table[node as usize];
+        node.next.set(Some(&table[next as usize]));
+        node.place.set(place);
     }
 }
 
@@ -402,15 +416,17 @@ struct Staging {
 }
 
 impl Staging {
-    fn new(order: &[usize], chains: Chains) -> Self {
+    fn new(order: &[u32], chains: Chains) -> Self {
         let mut table = vec![Node::zeroed(); order.len()];
         for ((node, next), place) in steps(order).zip(0..) {
-            table[node].next = next as u64;
-            table[node].place = place;
+            let node = &mut table[node as usize];
+            node.next = u64::from(next);
+            node.place = place;
         }
+        let starts = chains.starts.iter().map(|start| order[*start] as usize);
         Self {
             table,
-            positions: chains.starts.iter().map(|start| order[*start]).collect(),
+            positions: starts.collect(),
             chains,
         }
     }
@@ -509,34 +525,9 @@ impl<S: CellSpe> Work<S> for InRegion {
     }
 }
 
-/// Returns the numbers below `count` in a random order, which is the same in each call.
-#[inline]
-fn random_order(count: usize) -> Vec<usize> {
-    let mut order: Vec<_> = (0..count).collect();
-    shuffle(&mut order);
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_order_has_every_node_and_no_neighbours() {
-        for nodes in [1, 2, 3, 64, 1_000] {
-            let mut order = random_order(nodes);
-            order.sort_unstable();
-            assert!(order.into_iter().eq(0..nodes), "{nodes}");
-        }
-        let order = random_order(10_000);
-        let near = order
-            .windows(2)
-            .filter(|pair| pair[0].abs_diff(pair[1]) <= 16)
-            .count();
-        // In a random order, about 32 of 10,000 pairs of successive nodes are near: their distance
-        // in the table is at most 16 nodes.
-        assert!(near < 100, "{near}");
-    }
 
     #[test]
     fn chains_start_equally_far_apart() {
@@ -547,11 +538,15 @@ mod tests {
     #[test]
     fn walking_leads_along_one_cycle() {
         for (nodes, chains) in [(1, 1), (5, 1), (5, 2), (64, 7), (3_000, 64)] {
-            let order = random_order(nodes);
+            let mut order = RandomOrder::new();
+            let order = order.of(nodes as u32);
             let table: Vec<_> = order.iter().map(|_| Link::default()).collect();
             let chains = Chains::new(nodes, chains);
-            link(&table, &order);
-            let starts = chains.starts.iter().map(|start| &table[order[*start]]);
+            link(&table, order);
+            let starts = chains
+                .starts
+                .iter()
+                .map(|start| &table[order[*start] as usize]);
             let positions: Vec<_> = starts.collect();
             let cycle: Vec<_> = std::iter::successors(Some(positions[0]), |node| Some(node.next()))
                 .take(nodes + 1)

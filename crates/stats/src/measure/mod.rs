@@ -50,6 +50,7 @@ use std::ops::ControlFlow;
 use cellworks_machine::{CellMachine, Span};
 
 use crate::error::MeasureError;
+use crate::plan::chase::ChaseTask;
 use crate::plan::{Plan, Task};
 use crate::report::{Measured, Measurement};
 use crate::sample::{last_rate, round_medians};
@@ -175,20 +176,29 @@ impl Visits {
     }
 
     /// Returns whether [`visit_together`](Self::visit_together) takes both measurements: chases
-    /// without load by the same SPE, in memory whose pages nobody chose.
+    /// without load by the same SPE, or transfers of blocks of one size in main memory. Nobody must
+    /// have chosen the pages of their memory.
     pub fn can_be_visited_with(&self, other: &Self) -> bool {
-        let chase = |visits: &Self| match &visits.plan.task {
-            Task::Chase(task) if visits.plan.parameters().settings.page_bytes.is_none() => {
-                let is_alone = task.load.spes.is_empty() && task.in_one_view;
-                is_alone.then_some(task.spes[0])
+        let page_bytes = |visits: &Self| visits.plan.parameters().settings.page_bytes;
+        if page_bytes(self).or(page_bytes(other)).is_some() {
+            return false;
+        }
+        match (&self.plan.task, &other.plan.task) {
+            (Task::Chase(one), Task::Chase(other)) => {
+                let is_alone = |task: &ChaseTask| task.load.spes.is_empty() && task.in_one_view;
+                is_alone(one) && is_alone(other) && one.spes == other.spes
             }
-            _ => None,
-        };
-        chase(self).is_some_and(|spe| chase(other) == Some(spe))
+            (Task::Transfer(one), Task::Transfer(two)) => {
+                let are_in_memory = one.lender.or(two.lender).is_none();
+                let is_one_module = self.plan.module == other.plan.module;
+                are_in_memory && is_one_module && one.shape == two.shape
+            }
+            _ => false,
+        }
     }
 
-    /// Runs one visit of each of several measurements in one run, in which they share memory. Each
-    /// result is that of all visits of its measurement so far, as [`visit`](Self::visit) returns it.
+    /// Runs one visit of each of several measurements, which share memory. Each result is that of
+    /// all visits of its measurement so far, as [`visit`](Self::visit) returns it.
     ///
     /// # Errors
     ///
@@ -208,11 +218,18 @@ impl Visits {
             assert!(together[at].can_be_visited_with(&together[0]));
             together[at].plan.pace.more_visits = more;
         }
-        let plans = together.iter().map(|visits| match &visits.plan.task {
-            Task::Chase(task) => (&visits.plan, task),
-            _ => unreachable!("only chases are visited together"),
-        });
-        let outcomes = chase::measure_together(machine, &plans.collect::<Vec<_>>())?;
+        let (mut chases, mut transfers) = (Vec::new(), Vec::new());
+        for Self { plan, .. } in &*together {
+            match &plan.task {
+                Task::Chase(task) => chases.push((plan, task)),
+                Task::Transfer(task) => transfers.push((plan, task)),
+                _ => unreachable!("only chases and transfers are visited together"),
+            }
+        }
+        let outcomes = match chases.is_empty() {
+            true => transfer::measure_together(machine, &transfers)?,
+            false => chase::measure_together(machine, &chases)?,
+        };
         let results = together.iter_mut().zip(outcomes);
         Ok(results
             .map(|(visits, outcome)| visits.add(outcome))

@@ -52,6 +52,19 @@ pub(super) fn measure<M: CellMachine>(
     }
 }
 
+/// Measures several plans one after the other, with their buffers in the same memory. All plans must
+/// have buffers in the same module, in pages that nobody chose.
+pub(super) fn measure_together<M: CellMachine>(
+    machine: &M,
+    plans: &[(&Plan, &TransferTask)],
+) -> Result<Vec<Outcome>, MeasureError> {
+    let bytes = plans.iter().map(|(_, task)| task.layout.span_bytes());
+    let region = machine.allocate(plans[0].0.module, bytes.max().unwrap_or(0))?;
+    let measure =
+        |(plan, task): &(&Plan, &TransferTask)| in_region(machine, plan, task, region.clone());
+    plans.iter().map(measure).collect()
+}
+
 /// Measures as [`measure`] does, with the buffers in `region`.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,

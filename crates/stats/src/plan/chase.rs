@@ -11,7 +11,8 @@ use crate::settings::{Setting, Settings};
 
 #[derive(Clone, Debug)]
 pub(crate) struct ChaseTask {
-    pub table_bytes: usize,
+    /// The number of nodes of the table.
+    pub nodes: u32,
     pub chains: u32,
     /// Whether the SPE loads the nodes of the table directly from memory, without staging them.
     pub in_one_view: bool,
@@ -36,8 +37,19 @@ impl ChaseTask {
     pub fn plan(request: &Request, limits: &Limits, spes: &[SpeId]) -> Result<Self, RequestError> {
         let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_TABLE_BYTES);
         check_multiple(request.function, bytes, NODE_BYTES)?;
+        let memory_bytes = limits.memory_bytes_max;
+        Layout::packed(1, bytes).check_fits(request, memory_bytes, "main memory")?;
+        let nodes = u32::try_from(bytes / NODE_BYTES).map_err(|_| {
+            let most = NODE_BYTES << 31;
+            RequestError::block(format!(
+                "a table of {}: the number of a node has 32 bits, so a table is smaller than {}; use {}",
+                in_words(bytes),
+                in_words(2 * most),
+                in_flags(most)
+            ))
+        })?;
         let chains = request.settings.chains.unwrap_or(1);
-        if bytes / NODE_BYTES < chains as usize {
+        if nodes < chains {
             return Err(RequestError::new(
                 Setting::CHAINS.flag,
                 "-k 8 -b 64m",
@@ -49,8 +61,6 @@ impl ChaseTask {
                 ),
             ));
         }
-        let memory_bytes = limits.memory_bytes_max;
-        Layout::packed(1, bytes).check_fits(request, memory_bytes, "main memory")?;
         let loading = spes[1..].to_vec();
         let left = memory_bytes - bytes;
         let room = left / (2 * loading.len()).max(1);
@@ -61,7 +71,7 @@ impl ChaseTask {
             return Err(tiles.too_large(request, left, "main memory beside the table"));
         }
         Ok(Self {
-            table_bytes: bytes,
+            nodes,
             chains,
             in_one_view: limits.staging_bytes_max.is_none(),
             spes: [spes[0]],
@@ -73,9 +83,13 @@ impl ChaseTask {
         })
     }
 
+    pub fn table_bytes(&self) -> usize {
+        self.nodes as usize * NODE_BYTES
+    }
+
     pub fn settings(&self) -> Settings {
         Settings {
-            block_bytes: Some(self.table_bytes),
+            block_bytes: Some(self.table_bytes()),
             chains: Some(self.chains),
             loading_spes: Some(self.load.spes.len()),
             ..Settings::default()

@@ -535,6 +535,17 @@ fn room_is_a_matter_of_one_buffer_or_of_all() {
         "2 buffers of 128 KB, 128 KB apart: together they may take 255.7 KB of the \
          local store of SPE 0; use fewer, smaller or closer ones"
     );
+    let with_1_tb = Limits {
+        memory_bytes_max: 1 << 40,
+        ..roomy
+    };
+    let plan = |line: &str| request(line).plan(&blade(), &with_1_tb);
+    assert!(plan("-f chase -b 274877906880").is_ok());
+    assert_eq!(
+        plan("-f chase -b 274877906944").unwrap_err().to_string(),
+        "a table of 256 GB: the number of a node has 32 bits, so a table is smaller than 256 GB; use \
+         128g"
+    );
     // Lists stay below 4 GiB, because no region of this size crosses a multiple of 4 GiB.
     assert_eq!(
         refusal("-f dmalistget -N 2 -t 4294967280"),
