@@ -33,9 +33,9 @@ const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(36);
 /// sample in each millisecond, and the median of a round should be that of several.
 const WAKE_UPS_LONGER: u32 = 8;
 
-/// The largest number of measurements that are visited together. Meanwhile nobody looks whether they
-/// are disturbed, and Ctrl-C waits for their end. With this number, all chases through the table of
-/// 128 MB share the table.
+/// The largest number of measurements that one run visits together. During a run nobody looks
+/// whether it is disturbed, and Ctrl-C waits for its end. With this number, the run of the chases
+/// with several chains has all of them, which share their table.
 const TOGETHER_MAX: usize = 11;
 
 /// The largest number of visits that `--until-trusted` adds to a measurement that is only
@@ -112,7 +112,7 @@ fn measure_all(
         doubts: Doubts::of(work.plans.len(), session),
         begin: Instant::now(),
         took: vec![Duration::ZERO; work.plans.len()],
-        steps: work.plans.into_iter().map(Visits::of).map(Some).collect(),
+        steps: Visits::of_all(work.plans).into_iter().map(Some).collect(),
         visits: work.visits,
         reference: work.reference,
         budget: work.budget,
@@ -231,7 +231,7 @@ impl Measuring<'_> {
         visits.is_some_and(|visits| visits.plan().function().is_matrix())
     }
 
-    /// Returns the steps from `first` on that are visited together.
+    /// Returns the steps from `first` on that one run visits together.
     fn together(&self, first: usize) -> Range<usize> {
         let last = self.steps.len().min(first + TOGETHER_MAX);
         let others = self.steps[first + 1..last].iter();

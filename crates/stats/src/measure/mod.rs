@@ -46,15 +46,16 @@ mod transfer;
 mod wake_up;
 
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{CellMachine, Span};
 
 use crate::error::MeasureError;
-use crate::plan::chase::ChaseTask;
 use crate::plan::{Plan, Task};
 use crate::report::{Measured, Measurement};
 use crate::sample::{last_rate, round_medians};
 use outcome::Outcome;
+use region::Room;
 use summary::summarize;
 
 pub use reference::Readings;
@@ -112,6 +113,7 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 pub struct Visits {
     plan: Plan,
     outcome: Option<Outcome>,
+    room: Arc<Mutex<Room>>,
 }
 
 impl Visits {
@@ -120,7 +122,23 @@ impl Visits {
         Self {
             plan,
             outcome: None,
+            room: Arc::default(),
         }
+    }
+
+    /// Makes measurements of these plans, with no visit so far. Transfers share memory in each visit
+    /// of all plans, until another kind of measurement is visited.
+    pub fn of_all(plans: impl IntoIterator<Item = Plan>) -> Vec<Self> {
+        let room = Arc::default();
+        let share = |plan| Self {
+            room: Arc::clone(&room),
+            ..Self::of(plan)
+        };
+        plans.into_iter().map(share).collect()
+    }
+
+    fn room(&self) -> MutexGuard<'_, Room> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the plan of the measurement.
@@ -164,6 +182,9 @@ impl Visits {
         more: bool,
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError> {
+        if !matches!(self.plan.task, Task::Transfer(_)) {
+            self.room().clear();
+        }
         if let Task::Pairs(task) = &self.plan.task {
             return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
         }
@@ -171,34 +192,25 @@ impl Visits {
             return Ok(Measured::Memory(memory::measure(machine, task, progress)?));
         }
         self.plan.pace.more_visits = more;
-        let visit = run(machine, &self.plan)?;
+        let visit = run(machine, &self.plan, &mut self.room())?;
         self.add(visit)
     }
 
     /// Returns whether [`visit_together`](Self::visit_together) takes both measurements: chases
-    /// without load by the same SPE, or transfers of blocks of one size in main memory. Nobody must
-    /// have chosen the pages of their memory.
+    /// without load by the same SPE, in memory whose pages nobody chose.
     pub fn can_be_visited_with(&self, other: &Self) -> bool {
-        let page_bytes = |visits: &Self| visits.plan.parameters().settings.page_bytes;
-        if page_bytes(self).or(page_bytes(other)).is_some() {
-            return false;
-        }
-        match (&self.plan.task, &other.plan.task) {
-            (Task::Chase(one), Task::Chase(other)) => {
-                let is_alone = |task: &ChaseTask| task.load.spes.is_empty() && task.in_one_view;
-                is_alone(one) && is_alone(other) && one.spes == other.spes
+        let chase = |visits: &Self| match &visits.plan.task {
+            Task::Chase(task) if visits.plan.parameters().settings.page_bytes.is_none() => {
+                let is_alone = task.load.spes.is_empty() && task.in_one_view;
+                is_alone.then_some(task.spes[0])
             }
-            (Task::Transfer(one), Task::Transfer(two)) => {
-                let are_in_memory = one.lender.or(two.lender).is_none();
-                let is_one_module = self.plan.module == other.plan.module;
-                are_in_memory && is_one_module && one.shape == two.shape
-            }
-            _ => false,
-        }
+            _ => None,
+        };
+        chase(self).is_some_and(|spe| chase(other) == Some(spe))
     }
 
-    /// Runs one visit of each of several measurements, which share memory. Each result is that of
-    /// all visits of its measurement so far, as [`visit`](Self::visit) returns it.
+    /// Runs one visit of each of several measurements in one run, in which they share memory. Each
+    /// result is that of all visits of its measurement so far, as [`visit`](Self::visit) returns it.
     ///
     /// # Errors
     ///
@@ -218,18 +230,15 @@ impl Visits {
             assert!(together[at].can_be_visited_with(&together[0]));
             together[at].plan.pace.more_visits = more;
         }
-        let (mut chases, mut transfers) = (Vec::new(), Vec::new());
-        for Self { plan, .. } in &*together {
-            match &plan.task {
-                Task::Chase(task) => chases.push((plan, task)),
-                Task::Transfer(task) => transfers.push((plan, task)),
-                _ => unreachable!("only chases and transfers are visited together"),
-            }
+        let plans = together.iter().map(|visits| match &visits.plan.task {
+            Task::Chase(task) => (&visits.plan, task),
+            _ => unreachable!("only chases are visited together"),
+        });
+        let plans: Vec<_> = plans.collect();
+        for visits in &*together {
+            visits.room().clear();
         }
-        let outcomes = match chases.is_empty() {
-            true => transfer::measure_together(machine, &transfers)?,
-            false => chase::measure_together(machine, &chases)?,
-        };
+        let outcomes = chase::measure_together(machine, &plans)?;
         let results = together.iter_mut().zip(outcomes);
         Ok(results
             .map(|(visits, outcome)| visits.add(outcome))
@@ -250,7 +259,7 @@ impl Visits {
     }
 }
 
-fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
+fn run<M: CellMachine>(machine: &M, plan: &Plan, room: &mut Room) -> Result<Outcome, MeasureError> {
     match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
         Task::Exchange {
@@ -258,7 +267,7 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
             between_spes,
             partners,
         } => exchange::measure(machine, plan, *channel, *between_spes, partners),
-        Task::Transfer(task) => transfer::measure(machine, plan, task),
+        Task::Transfer(task) => transfer::measure(machine, plan, task, room),
         Task::Atomic(task) => atomic::measure(machine, plan, task),
         Task::WakeUp {
             between_spes,
