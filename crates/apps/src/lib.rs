@@ -31,7 +31,8 @@
 //! | [`Server`] | clients, workers, a timer and a stop signal in one alternation | of no paper |
 //!
 //! The modules [`lu`], [`barnes_hut`] and [`mandelbrot`] also have the computations of these
-//! programs, as functions over slices.
+//! programs, as functions over slices. The module [`exchange`] has the benchmark of `cellworks map
+//! ring`.
 //!
 //! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.*
 //! (HiPC 2009); DSMCBE is Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011);
@@ -48,6 +49,7 @@ mod commstime;
 mod deployment;
 mod dma_latency;
 mod error;
+pub mod exchange;
 mod figure;
 mod gang;
 mod knn;

@@ -52,8 +52,6 @@ fn listed() -> impl Iterator<Item = &'static str> {
         cellworks::machine::mfc::PushError,
         cellworks::mapping::MachineError,
         cellworks::mapping::ProblemError,
-        cellworks::mapping::experiment::MappingError,
-        cellworks::mapping::experiment::SweepError,
         cellworks::mapping::read::ReadError,
         cellworks::mapping::write::TooLong,
         cellworks::sim::DescriptionError,

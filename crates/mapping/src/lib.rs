@@ -39,7 +39,6 @@ mod bound;
 mod costs;
 mod cuts;
 mod error;
-pub mod experiment;
 mod explain;
 mod gaps;
 mod ids;

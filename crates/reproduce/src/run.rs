@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use cellworks_mapping::experiment::ExchangeRun;
+use cellworks_apps::exchange::ExchangeRun;
 use cellworks_runner::simulated;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim, Window};
 use serde::{Deserialize, Serialize};

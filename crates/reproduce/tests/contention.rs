@@ -1,7 +1,7 @@
 //! Compares the costs of placements with simulated times.
 
+use cellworks_apps::exchange::{Sweep, Traffic};
 use cellworks_machine::SpeId;
-use cellworks_mapping::experiment::{Sweep, Traffic};
 use cellworks_mapping::{Costs, Pattern, Place, Problem};
 use cellworks_sim::{Description, Sim, Ways};
 

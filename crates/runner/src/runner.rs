@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::ops::ControlFlow;
 
+use cellworks_apps::exchange::ExchangeRun;
 use cellworks_apps::{Deployment, Draw, Program, RunResult, Visitor, visit};
 use cellworks_host::Host;
 use cellworks_machine::{CellMachine, Machine};
-use cellworks_mapping::experiment::ExchangeRun;
 use cellworks_sim::Sim;
 use cellworks_stats::{MeasureError, Measured, Measurement, Plan, Readings, Visits};
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cellworks_apps::exchange::Mapping;
 use cellworks_machine::SpeId;
-use cellworks_mapping::experiment::Mapping;
 use cellworks_mapping::{Costs, Place, Placement, Problem, Volumes, read};
 use cellworks_report::{
     Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad, Trust, explanation,

@@ -1,8 +1,8 @@
 //! A cache line that two SPEs change in turn (cellmark, section 3.5).
 
+use cellworks_apps::exchange::gather::{gather, join, report};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
-use cellworks_mapping::experiment::gather::{gather, join, report};
 use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};

@@ -1,9 +1,9 @@
 //! Experiments with tasks that exchange packets in a ring. A simulation runs for each mapping of
-//! the tasks to SPEs. The program is in [`cellworks_mapping::experiment`].
+//! the tasks to SPEs. The program is in [`cellworks_apps::exchange`].
 
 use std::iter;
 
-use cellworks_mapping::experiment::{Exchange, ExchangeRun, Mapping, Times};
+use cellworks_apps::exchange::{Exchange, ExchangeRun, Mapping, Times};
 use serde::Deserialize;
 
 use super::Dimension;

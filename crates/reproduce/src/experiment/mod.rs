@@ -13,8 +13,8 @@ mod tests;
 use std::iter;
 use std::sync::Arc;
 
+use cellworks_apps::exchange::ExchangeRun;
 use cellworks_machine::CellMachine;
-use cellworks_mapping::experiment::ExchangeRun;
 use cellworks_runner::Runner;
 use cellworks_sim::PpeAccess;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-pub(super) use cellworks_mapping::experiment::gather::{check_spes, failed};
+pub(super) use cellworks_apps::exchange::gather::{check_spes, failed};
 use serde::{Deserialize, Serialize};
 
 /// The results of a simulation.

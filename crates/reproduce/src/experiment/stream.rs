@@ -1,8 +1,8 @@
 //! SPEs that keep several blocks under way, as in cellmark's bandwidth tests.
 
+use cellworks_apps::exchange::gather::{address, gather, join, prepare, send_address};
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, ModuleId, SpeId};
-use cellworks_mapping::experiment::gather::{address, gather, join, prepare, send_address};
 use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};

@@ -7,7 +7,7 @@ use cellworks_machine::Machine;
 use cellworks_sim::{Description, Sim};
 
 use super::*;
-use cellworks_mapping::experiment::Mapping;
+use cellworks_apps::exchange::Mapping;
 use cellworks_runner::names;
 
 use crate::paper::{Number, Paper};

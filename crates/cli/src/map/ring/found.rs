@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cellworks_mapping::experiment::{
-    Mapping, Sweep, SweepPlan, Threads, Times, Traffic, mapping_share,
-};
+use cellworks_apps::exchange::{Mapping, Sweep, SweepPlan, Threads, Times, Traffic, mapping_share};
 use cellworks_report::{
     Envelope, FigureAxis, FigureCurve, MappingTimes, NotMeasured, ProgramFigure, ProgramReport,
     SweepInfo, SweepReport, Trust, json, size, sweep,

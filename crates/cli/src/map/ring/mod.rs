@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use cellworks_apps::exchange::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
 use cellworks_machine::{CellId, Machine, Topology};
-use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
 use cellworks_mapping::read;
 use cellworks_mapping::{Pattern, Volumes};
 use cellworks_reproduce::simulate_rings;
@@ -386,7 +386,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
             Traffic::Graph(volumes.map_err(chosen)?)
         }
     };
-    let mut sweep = experiment::Sweep {
+    let mut sweep = exchange::Sweep {
         traffic,
         rounds: arguments.rounds,
         runs: arguments.runs,
@@ -396,7 +396,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
             Placement::Pinned => Threads::Pinned,
             Placement::Default => Threads::Placed,
         },
-        ..experiment::Sweep::new(tasks, spes, arguments.packet.0.clone())
+        ..exchange::Sweep::new(tasks, spes, arguments.packet.0.clone())
     };
     let refused = |error: SweepError| {
         let flag = match &error {
@@ -424,7 +424,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     // `plan` checks only the numbers here.
     sweep.clone().plan().map_err(refused)?;
     sweep.named = match sweep.traffic {
-        Traffic::Ring { .. } => experiment::Sweep::of_the_paper(tasks, spes),
+        Traffic::Ring { .. } => exchange::Sweep::of_the_paper(tasks, spes),
         Traffic::Graph(_) => vec![Mapping::identity(tasks, spes)],
     };
     for text in &arguments.mapping {

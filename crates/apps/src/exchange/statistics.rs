@@ -10,7 +10,7 @@ impl Times {
     /// Sorts times. Returns `None` if there are no times.
     ///
     /// ```
-    /// use cellworks_mapping::experiment::Times;
+    /// use cellworks_apps::exchange::Times;
     ///
     /// let times = Times::of(&[200.0, 100.0, 400.0]).expect("there are three");
     /// assert_eq!(times.worst_to_best(), 4.0);

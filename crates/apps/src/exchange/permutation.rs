@@ -16,12 +16,12 @@ const DIGITS: usize = 10;
 /// is `-`. If there are more than 10 tasks, blanks separate the tasks.
 ///
 /// ```
-/// use cellworks_mapping::experiment::Mapping;
+/// use cellworks_apps::exchange::Mapping;
 ///
 /// let mapping = Mapping::parse("[0213]", 4, 4)?;
 /// assert_eq!(mapping.to_string(), "0213");
 /// assert_eq!(Mapping::all(4, 4).nth(2), Some(mapping));
-/// # Ok::<(), cellworks_mapping::experiment::MappingError>(())
+/// # Ok::<(), cellworks_apps::exchange::MappingError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {

@@ -20,8 +20,8 @@ use cellworks_machine::{
     SignalRegister, SpeId,
 };
 
-use super::exchange::{Edge, ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
+use super::packets::{Edge, ExchangeRun, WARM_UP};
 
 /// The first bit for packets that were read. Lower bits are for packets that have arrived.
 const READ: usize = 16;

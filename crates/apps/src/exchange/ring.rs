@@ -24,8 +24,8 @@ use std::iter;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, SpeId};
 
-use super::exchange::{ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
+use super::packets::{ExchangeRun, WARM_UP};
 
 pub(super) struct Ring<'a> {
     pub packet_bytes: u32,

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use cellworks_machine::SpeId;
 use cellworks_machine::sizes::in_words;
 
-use super::exchange::{Edge, Exchange, ExchangeRun};
+use super::packets::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
-use crate::volumes::Volumes;
+use cellworks_mapping::Volumes;
 
 /// The largest number of mappings if a sweep runs all of them.
 const EXHAUSTIVE_MAX: u64 = 50_000;

@@ -2,8 +2,8 @@
 
 use cellworks_machine::CellMachine;
 
-use super::exchange::{Exchange, ExchangeRun};
 use super::graph::Graph;
+use super::packets::{Exchange, ExchangeRun};
 use super::ring::Ring;
 
 impl ExchangeRun {

@@ -8,16 +8,16 @@
 //!   Times, mapping_share ◄── averages ◄── the time of a round
 //! ```
 
-mod exchange;
 pub mod gather;
 mod graph;
+mod packets;
 mod permutation;
 mod ring;
 mod run;
 mod statistics;
 mod sweep;
 
-pub use exchange::{Edge, Exchange, ExchangeRun};
+pub use packets::{Edge, Exchange, ExchangeRun};
 pub use permutation::{Mapping, MappingError};
 pub use statistics::{Times, mapping_share};
 pub use sweep::{Sweep, SweepError, SweepPlan, Threads, Traffic};
