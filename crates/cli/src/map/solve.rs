@@ -57,7 +57,7 @@ const TRIALS: usize = 3;
 /// The largest room for tasks. A search takes up to 64 bytes for each pair, so 17 GB.
 const ROOM_MAX: usize = 16_384;
 
-/// The part of the time of the search that a search for the worst placement takes after it.
+/// The part of `--time` that a search for the worst placement takes, after the one for the best.
 const PART_OF_WORST: u32 = 10;
 
 /// A placement is as good as known methods get if its gap is at most this.
@@ -70,7 +70,7 @@ const TIMES_AS_LONG: u32 = 10;
 const EXCHANGES: usize = 2_000;
 const PLACES_MAX: usize = 256;
 
-/// The time that a finished search waits for the lower bound.
+/// The longest time that finished searches wait for the lower bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 
 /// Searches for the placement of tasks with the lowest cost.
@@ -100,7 +100,9 @@ pub(crate) struct SolveArgs {
     #[command(flatten)]
     pub problem: ProblemArgs,
 
-    /// The time of the search in seconds, such as 10 or 0.5
+    /// The time of all that is searched, in seconds, such as 10 or 0.5: the best placement, in the
+    /// last tenth the worst one, and meanwhile the bound. Reading, writing and the runs of a command
+    /// come on top. With less than a second, the command waits for the bound until a second is over
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub time: Duration,
 
@@ -447,6 +449,33 @@ fn in_a_thread(bound: impl FnOnce() -> f64 + Send + 'static) -> mpsc::Receiver<B
     receiver
 }
 
+/// How `--time` is divided.
+#[derive(Clone, Copy)]
+struct Budget {
+    all: Duration,
+}
+
+impl Budget {
+    /// Returns the time of the search for the best placement.
+    fn of_best(self) -> Duration {
+        self.all - self.all / PART_OF_WORST
+    }
+
+    /// Returns the time of the search for the worst placement, if it begins when `passed` is over.
+    fn of_worst(self, passed: Duration) -> Duration {
+        let left = self.all.saturating_sub(passed);
+        left.min(self.all / PART_OF_WORST)
+    }
+
+    /// Returns how long to wait for the bound, from when `passed` is over. Of less than a second the
+    /// bound may need more than what is left, so it gets what is missing to a second.
+    fn of_bound(self, passed: Duration) -> Duration {
+        let left = self.all.saturating_sub(passed);
+        let missing = WAIT_FOR_BOUND.saturating_sub(self.all);
+        left.max(missing).min(WAIT_FOR_BOUND)
+    }
+}
+
 /// Searches, and records the best placements. The error is the reason why this has failed.
 fn search(
     arguments: &SolveArgs,
@@ -454,6 +483,9 @@ fn search(
     session: &Session<Solving>,
 ) -> Result<(), End> {
     let begun = Instant::now();
+    let budget = Budget {
+        all: arguments.time,
+    };
     let bounded = Arc::clone(problem);
     let receiver = in_a_thread(move || bounded.lower_bound());
     // Costs are not negative, so 0 is a valid bound.
@@ -463,7 +495,7 @@ fn search(
     progress.at(0, arguments.time.as_secs() as usize);
     let mut found_cost = None;
     let mut cost = f64::INFINITY;
-    let search = Search::new(Limit::Time(arguments.time)).seed(arguments.seed);
+    let search = Search::new(Limit::Time(budget.of_best())).seed(arguments.seed);
     let solution = search.run(problem, |found| {
         progress.at(
             found.elapsed.as_secs() as usize,
@@ -494,8 +526,17 @@ fn search(
         }
     });
     let after = begun.elapsed();
+    let worst = (!session.is_interrupted()).then(|| {
+        let limit = Limit::Time(budget.of_worst(begun.elapsed()));
+        let search = Search::new(limit).seed(arguments.seed);
+        search.worst(problem, || match session.is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    });
+    let wait = budget.of_bound(begun.elapsed());
     let has_ended = solution.optimal || session.is_interrupted();
-    if let (false, Ok(proven)) = (has_ended, receiver.recv_timeout(WAIT_FOR_BOUND)) {
+    if let (false, Ok(proven)) = (has_ended, receiver.recv_timeout(wait)) {
         bound = proven;
     }
     let bound = bound.map_err(|ThreadLost| {
@@ -505,14 +546,6 @@ fn search(
                 .to_owned(),
         )
     })?;
-    let worst = (!session.is_interrupted()).then(|| {
-        let limit = Limit::Time(arguments.time / PART_OF_WORST);
-        let search = Search::new(limit).seed(arguments.seed);
-        search.worst(problem, || match session.is_interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        })
-    });
     session.update(|solving| {
         solving.bound = bound;
         solving.worst = worst.flatten().map(|worst| worst.cost);
@@ -758,6 +791,28 @@ fn numbers(placement: &Placement) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_is_divided_so_that_all_ends_with_it() {
+        let ms = Duration::from_millis;
+        let budget = |all| Budget { all: ms(all) };
+        assert_eq!(budget(20_000).of_best(), ms(18_000));
+        assert_eq!(budget(20_000).of_worst(ms(18_000)), ms(2_000));
+        // A search that ended early, or late.
+        assert_eq!(budget(20_000).of_worst(ms(5)), ms(2_000));
+        assert_eq!(budget(20_000).of_worst(ms(19_200)), ms(800));
+        assert_eq!(budget(20_000).of_worst(ms(21_000)), ms(0));
+        assert_eq!(budget(20_000).of_bound(ms(19_900)), ms(100));
+        assert_eq!(budget(20_000).of_bound(ms(5)), ms(1_000));
+        assert_eq!(budget(20_000).of_bound(ms(20_000)), ms(0));
+        // With less than a second, the bound has what is missing to a second.
+        assert_eq!(budget(50).of_best(), ms(45));
+        assert_eq!(budget(50).of_worst(ms(46)), ms(4));
+        assert_eq!(budget(50).of_bound(ms(50)), ms(950));
+        assert_eq!(budget(0).of_best(), ms(0));
+        assert_eq!(budget(0).of_worst(ms(30)), ms(0));
+        assert_eq!(budget(0).of_bound(ms(30)), ms(1_000));
+    }
 
     #[test]
     fn a_thread_that_is_lost_is_no_bound() {
