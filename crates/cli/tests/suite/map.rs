@@ -1643,6 +1643,20 @@ fn many_tasks_on_levels_take_no_matrix() {
 }
 
 #[test]
+fn a_stencil_of_16384_tasks_is_placed_on_five_levels() {
+    let machine = "rack:4@5us node:8@1.8us package:8@120ns l3cache:8@60ns core:8@30ns";
+    let on = ["--pattern", "stencil3d", "--costs", machine];
+    let report = solve(&[&on[..], &["--time", "0.1", "--format", "json"]].concat()).json();
+    assert_eq!(report["problem"]["tasks"], 16_384);
+    let placement = list(&report, "placement").iter();
+    let mut places: Vec<u64> = placement.map(|place| place.as_u64().unwrap()).collect();
+    places.sort_unstable();
+    assert_eq!(places, (0..16_384).collect::<Vec<u64>>());
+    assert!(result(&report, "cost") < 0.2 * result(&report, "average"));
+    assert!(result(&report, "bound") > 0.5 * result(&report, "cost"));
+}
+
+#[test]
 fn one_cpu_of_each_core_takes_tasks() {
     let on = |machine: &str, more: &[&str]| {
         let pair = [
@@ -1745,6 +1759,9 @@ fn the_page_shows_tasks_in_groups_before_and_after() {
         "data-hover=\"node 1\"",
         "data-hover=\"package 3\"",
         "data-hover=\"node 0 CPU 0: task ",
+        // What it costs to choose badly.
+        "chosen badly",
+        "the most that was found for a placement: ",
     ] {
         assert!(small.contains(part), "{part}: {small}");
     }
@@ -1826,19 +1843,98 @@ fn a_matrix_of_volumes_is_solved() {
     ));
 }
 
+/// A path of three tasks as a graph of METIS, with volumes 7 and 9.
+const METIS: &str = "3 2 001\n2 7\n1 7 3 9\n2 9\n";
+
+/// A path of three tasks in the format of Matrix Market, with volumes 7 and 9.
+const MARKET: &str = "%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n2 1 7\n3 2 9\n";
+
+#[test]
+fn graphs_of_metis_and_matrices_of_matrix_market_are_tasks() {
+    for (name, text) in [("path.graph", METIS), ("path.mtx", MARKET)] {
+        let (_folder, paths) = files(&[(name, text)]);
+        let file = paths[0].to_str().unwrap();
+        let on = ["--costs", "package:2@10 core:2@1", "--format", "json"];
+        let report = solve(&[&[file], &on[..]].concat()).json();
+        assert_eq!(report["problem"]["tasks"], 3, "{name}");
+        // Both directions of the smaller volume are between the packages.
+        assert_eq!(result(&report, "cost"), 2.0 * (7.0 * 10.0 + 9.0), "{name}");
+    }
+}
+
+#[test]
+fn a_file_of_the_wrong_kind_is_named() {
+    let tasks = "which has volumes: name it as the file with the tasks";
+    for (graph, kind) in [
+        (METIS, "a graph of METIS"),
+        (SCOTCH, "a graph of Scotch"),
+        (MARKET, "a matrix of Matrix Market"),
+    ] {
+        refused(
+            "0 1\n",
+            ("costs.txt", graph),
+            &format!("{{}}/costs.txt, line 1: this is {kind}, {tasks}"),
+        );
+    }
+    let cores = ("cores.csv", CORES);
+    refused(
+        "tleaf 2 2 10 2 1\n",
+        cores,
+        "{}/graph.txt, line 1: this is a target of Scotch, which has costs: name it with --costs",
+    );
+    refused(
+        &MATRIX.to_string(),
+        cores,
+        "{}/graph.txt, line 1: this is JSON, which has no volumes: name what `stats --matrix` printed with --costs, and \
+         what `map solve` printed in `map explain`",
+    );
+}
+
+/// The file of a rank of Open MPI's monitoring, one of two, with the given lines between ranks and
+/// of collectives.
+fn of_rank(between: &str, collectives: &str) -> String {
+    let sums = "O2A\t0\t0 bytes\t0 msgs sent\nA2O\t0\t0 bytes\t0 msgs sent\nA2A\t0\t0 bytes\t0 msgs sent\n";
+    format!(
+        "# POINT TO POINT\n{between}# OSC\n# COLLECTIVES\n{collectives}D\tMPI_COMM_WORLD\tprocs: 0,1\n{sums}"
+    )
+}
+
+#[test]
+fn files_of_open_mpi_that_do_not_mark_collectives_are_said() {
+    // A broadcast of 40 bytes, which `pml_monitoring_enable 1` counts as a message of the program.
+    let sent = "E\t0\t1\t540 bytes\t2 msgs sent\t1,1\n";
+    let meant = "C\t0\t1\t40 bytes\t1 msgs sent\n";
+    let (folder, _paths) = files(&[
+        ("app.0.prof", &of_rank(sent, meant)),
+        ("app.1.prof", &of_rank("", "")),
+    ]);
+    let name = folder.path().join("app").display().to_string();
+    let on = [&name[..], "--costs", "core:2", "--format", "json"];
+    let run = solve(&on);
+    let unmarked =
+        "no message is marked as one inside of a collective, as with `pml_monitoring_enable 1`";
+    let warning = format!("{name}: {unmarked}: all messages count alike");
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (Some(0), &*format!("warning: {warning}\n"))
+    );
+    let report = run.report();
+    assert_eq!(report["environment"]["warnings"], json!([warning]));
+    assert_eq!(result(&report, "cost"), 540.0);
+    solve(&[&on[..], &["--meant"]].concat()).refused(&format!(
+        "error: {name}: {unmarked}, so what the program meant cannot be told from it: measure with \
+         `pml_monitoring_enable 2`\n"
+    ));
+}
+
 #[test]
 fn files_of_the_ranks_of_open_mpi_are_named_as_a_shell_does() {
-    let file = |lines: &str| {
-        let sums = "O2A\t0\t0 bytes\t0 msgs sent\nA2O\t0\t0 bytes\t0 msgs sent\nA2A\t0\t0 bytes\t0 msgs sent\n";
-        format!(
-            "# POINT TO POINT\n{lines}# OSC\n# COLLECTIVES\nD\tMPI_COMM_WORLD\tprocs: 0,1\n{sums}"
-        )
-    };
     let message = "E\t0\t1\t500 bytes\t1 msgs sent\t0,1\nI\t0\t1\t40 bytes\t1 msgs sent\n";
+    let silent = of_rank("", "");
     let (folder, paths) = files(&[
-        ("app.0.prof", &file(message)),
-        ("app.1.prof", &file("")),
-        ("other.1.prof", &file("")),
+        ("app.0.prof", &of_rank(message, "")),
+        ("app.1.prof", &silent),
+        ("other.1.prof", &silent),
     ]);
     let [zero, one, other] = [0, 1, 2].map(|at| paths[at].to_str().unwrap());
     let name = folder.path().join("app").display().to_string();
