@@ -3,10 +3,12 @@
 
     crates/benches/benches/levels.py target/release/cellworks [SECONDS]
 
-Needs Scotch (`apt-get install scotch`: gmk_m2, gmk_m3, scotch_gmap). Prints Markdown tables. The
-first has stencils of 16,384 tasks on as many cores in five levels. A cell is the cost in millions
-and the seconds. All costs are those that `map explain` finds. The second has a stencil of 1,024 tasks, as levels and as a matrix of 1,024 by 1,024 costs:
-the cost after 50 ms and after 2 s.
+Needs Scotch (gmk_m2, gmk_m3, scotch_gmap) and GNU time: `apt-get install scotch time`. Prints
+Markdown tables. The first has stencils of 16,384 tasks on as many cores in five levels. A cell is
+the cost in millions, the seconds of the whole command, and its peak memory (the largest resident
+set). All costs are those that `map explain` finds. The goals: `map solve` ends within 20 s, takes
+at most 2 GB, and its cost is at most Scotch's. The second table has a stencil of 1,024 tasks, as
+levels and as a matrix of 1,024 by 1,024 costs: the cost after 50 ms and after 2 s.
 """
 
 import json
@@ -27,12 +29,16 @@ STENCILS = [("128 x 128", ["gmk_m2", "128", "128"]), ("16 x 32 x 32", ["gmk_m3",
 
 
 def run(command, cwd):
-    """Runs a command. Returns its output and its seconds."""
+    """Runs a command. Returns its output, and its seconds and its peak memory as text."""
     start = time.monotonic()
-    process = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    # The memory that the system counts for a process of Python begins with that of Python.
+    measured = ["/usr/bin/time", "--format", "%M", "--output", "peak", *command]
+    process = subprocess.run(measured, cwd=cwd, capture_output=True, text=True, check=False)
+    took = time.monotonic() - start
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)}: {process.stderr}")
-    return process.stdout, time.monotonic() - start
+    kibibytes = int(Path(cwd, "peak").read_text())
+    return process.stdout, f"{took:.1f} s, {kibibytes * 1024 / 1e6:.0f} MB"
 
 
 def results(said):
@@ -51,7 +57,8 @@ def main():
     command = str(Path(sys.argv[1]).resolve())
     seconds = sys.argv[2] if len(sys.argv) > 2 else "20"
     with tempfile.TemporaryDirectory() as folder:
-        print("| machine | stencil | Scotch, its defaults | Scotch, `-cb -b0` | `map solve` | bound |")
+        columns = ["machine", "stencil", "Scotch, its defaults", "Scotch, `-cb -b0`", "`map solve`"]
+        print(f"| {' | '.join(columns)} | bound |")
         print("|---|---|---|---|---|---|")
         for machine, target in MACHINES:
             Path(folder, "machine.tgt").write_text(target + "\n")
@@ -63,15 +70,16 @@ def main():
                     _, took = run(scotch, folder)
                     try:
                         cost = cost_of_scotch(command, "scotch.map", "tasks.grf", machine, folder)
-                        cells.append(f"{cost / 1e6:.2f}, {took:.1f} s")
+                        cells.append(f"{cost / 1e6:.2f}, {took}")
                     except SystemExit:
                         # Two tasks on one place, which `map explain` refuses.
-                        cells.append(f"two tasks on a place, {took:.1f} s")
+                        cells.append(f"two tasks on a place, {took}")
                 solve = [command, "map", "solve", "tasks.grf", "--costs", machine]
                 said, took = run([*solve, "--time", seconds, "--format", "json"], folder)
                 found = results(said)
-                cells.append(f"{found['cost'] / 1e6:.2f}, {took:.1f} s")
-                print(f"| `{machine}` | {name} | {' | '.join(cells)} | {found['bound'] / 1e6:.2f} |")
+                cells.append(f"{found['cost'] / 1e6:.2f}, {took}")
+                bound = f"{found['bound'] / 1e6:.2f}"
+                print(f"| `{machine}` | {name} | {' | '.join(cells)} | {bound} |")
 
         levels = "tleaf 4  4 70  4 20  8 7  8 3"
         sizes = [(256, 100), (64, 30), (8, 10), (1, 3)]
