@@ -128,6 +128,12 @@ fn drop_in(
     }
 }
 
+/// What the lines for Open MPI and for Hydra give, and when they do not.
+const OF_OPEN_MPI: &str = "a rank for each task; Open MPI 4; the mask of taskset does not count; if a CPU does not exist, \
+                           nothing is started, without a word";
+const OF_HYDRA: &str = "a rank for each task; the mask of taskset does not count; a rank whose CPU does not exist is not \
+                        bound, without a word";
+
 /// Returns the commands that apply a placement, each with what it gives and when it does not.
 /// `file` is the placement, as the commands name it. `are_named` says that the user has given the
 /// nodes other names than the file.
@@ -163,7 +169,7 @@ pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<To
         add(
             "numactl",
             format!("numactl --physcpubind={list} COMMAND"),
-            "all threads on all of these CPUs",
+            "all threads on all of these CPUs; CPUs that do not exist, or are not in the mask of taskset, are refused",
         );
         add(
             "OpenMP",
@@ -173,18 +179,14 @@ pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<To
             ),
             "a thread for each task; if a CPU may not be used, its thread shares another",
         );
-        add(
-            "Open MPI",
-            openmpi,
-            "a rank for each task; Open MPI 4; the mask of taskset does not count",
-        );
+        add("Open MPI", openmpi, OF_OPEN_MPI);
         add(
             "MPICH",
             format!(
                 "mpiexec.hydra -n {tasks} -bind-to {} COMMAND",
                 job.hydra().unwrap_or_default()
             ),
-            "a rank for each task; a rank whose CPU does not exist is not bound, without a word",
+            OF_HYDRA,
         );
         add(
             "Slurm",
@@ -198,15 +200,11 @@ pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<To
             "hwloc",
             // `hwloc-bind` reads a list such as `0,2` as words of a mask.
             format!("hwloc-bind {} COMMAND", binding.cpuset()),
-            "all threads on all of these CPUs; the mask of taskset does not count",
+            "all threads on all of these CPUs; CPUs that do not exist are refused; the mask of taskset does not count",
         );
         return all;
     }
-    add(
-        "Open MPI",
-        openmpi,
-        "a rank for each task; Open MPI 4; the mask of taskset does not count",
-    );
+    add("Open MPI", openmpi, OF_OPEN_MPI);
     let how = |one_list: Option<String>, flag: &str, none: &str| match one_list {
         Some(list) => format!("{flag}{list} COMMAND"),
         None => format!("{flag}{none} {exec}"),
@@ -231,9 +229,7 @@ pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<To
             how(job.hydra(), "-bind-to ", "none")
         ),
         match job.hydra() {
-            Some(_) => {
-                "a rank for each task; a rank whose CPU does not exist is not bound, without a word"
-            }
+            Some(_) => OF_HYDRA,
             None => {
                 "a rank for each task; no list of CPUs suits all lines of the file, so `map exec` binds the ranks"
             }

@@ -451,6 +451,99 @@ fn launchers_bind_each_rank_of_this_computer() {
     }
 }
 
+/// What each line says of CPUs that do not exist, and of the mask of `taskset`.
+#[test]
+fn lines_say_when_they_may_not_give_the_placement() {
+    let no_mask = "the mask of taskset does not count";
+    let not_started = "if a CPU does not exist, nothing is started, without a word";
+    let not_bound = "a rank whose CPU does not exist is not bound, without a word";
+    let notes = |printed: &str, of: &[(&str, &[&str])]| {
+        for (tool, said) in of {
+            let begin = format!("# {tool}: ");
+            let note = printed.lines().find(|line| line.starts_with(&begin));
+            let note = note.unwrap_or_else(|| panic!("{tool}: {printed}"));
+            for words in *said {
+                assert!(note.contains(words), "{words}: {note}");
+            }
+        }
+    };
+    let on_one: [(&str, &[&str]); 5] = [
+        (
+            "taskset",
+            &["CPUs that do not exist are left out without a word"],
+        ),
+        (
+            "numactl",
+            &["CPUs that do not exist, or are not in the mask of taskset, are refused"],
+        ),
+        ("Open MPI", &[no_mask, not_started]),
+        ("MPICH", &[no_mask, not_bound]),
+        ("hwloc", &["CPUs that do not exist are refused", no_mask]),
+    ];
+    notes(&bound(&["0-1"]), &on_one);
+    let folder = on_two_nodes("n01,n02", [7, 5]);
+    notes(&bound(&[&path(&folder, "placement.json")]), &on_one[2..3]);
+    // One list of CPUs suits both nodes.
+    let mut solve = cellworks();
+    solve.args(["map", "solve", "--pattern", "pairs", "--tasks", "4"]);
+    solve.args(["--costs", "node:2@9 core:4@1", "--fix", "0=0,1=1,2=4,3=5"]);
+    let alike = Run::of(solve.args(["--format", "json"]));
+    fs::write(folder.path().join("alike.json"), alike.out).unwrap();
+    let alike = bound(&[&path(&folder, "alike.json"), "--nodes", "n01,n02"]);
+    notes(&alike, &on_one[2..4]);
+}
+
+#[test]
+fn what_lines_say_of_cpus_that_do_not_exist_is_so() {
+    let Some([first, _]) = two_allowed() else {
+        return;
+    };
+    const ABSENT: usize = 1000;
+    if Path::new(&format!("/sys/devices/system/cpu/cpu{ABSENT}")).exists() {
+        return skipped("this computer has more than 1,000 CPUs");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let placement = format!("{first},{ABSENT}");
+    fs::write(folder.join("where"), WHERE).unwrap();
+    let here = host_name();
+    let start = |tool: &str| {
+        let printed = shell(folder, &format!("cellworks map bind {placement}")).out;
+        let begin = format!("# {tool}: ");
+        let mut lines = printed.lines().skip_while(|line| !line.starts_with(&begin));
+        shell(
+            folder,
+            &lines.nth(1).unwrap().replace("COMMAND", "sh where"),
+        )
+    };
+    let nothing = |tool: &str| {
+        let run = start(tool);
+        assert_ne!(run.code, Some(0), "{tool}");
+        assert!(!run.out.contains(&here), "{tool}: {}", run.out);
+    };
+    if has("taskset", "") {
+        assert_eq!(start("taskset").out, format!("0 {here} {first}\n"));
+    }
+    if has("numactl", "") {
+        nothing("numactl");
+    }
+    if has("hwloc-bind", "") {
+        nothing("hwloc");
+    }
+    if has_open_mpi_4() {
+        nothing("Open MPI");
+    }
+    if has("mpiexec.hydra", "HYDRA") {
+        let run = start("MPICH");
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let of_rank = |rank: &str| run.out.lines().find(|line| line.starts_with(rank));
+        assert_eq!(of_rank("0 "), Some(&*format!("0 {here} {first}")));
+        let unbound = of_rank("1 ").unwrap_or_default();
+        assert_ne!(unbound, format!("1 {here} {ABSENT}"));
+        assert!(unbound.contains([',', '-']), "{unbound}");
+    }
+}
+
 #[test]
 fn openmp_binds_each_thread() {
     const PROGRAM: &str = "#define _GNU_SOURCE\n#include <omp.h>\n#include <sched.h>\n#include <stdio.h>\n\
