@@ -601,6 +601,17 @@ fn a_job_on_two_computers_lands_where_it_is_placed() {
             run_printed(place, "placement.json", "Open MPI", "sh where"),
             expected
         );
+        let by_rank = "mpirun --use-hwthread-cpus --mca rmaps_rank_file_physical 1 --rankfile rankfile \
+                       cellworks map exec placement.json -- sh where";
+        let run = shell(place, by_rank);
+        let mut lines: Vec<&str> = run.out.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(
+            (run.code, lines),
+            (Some(0), expected.iter().map(String::as_str).collect()),
+            "{}",
+            run.err
+        );
         let by_slot = "mpirun --host n01:3,n02:3 -n 6 --bind-to none cellworks map exec placement.json -- true";
         let run = shell(place, by_slot);
         assert_ne!(run.code, Some(0));
@@ -635,12 +646,18 @@ fn the_walk_of_the_guide_ends_where_the_placement_says() {
         return skipped("no program can be compiled with Open MPI");
     }
     let (_, walk) = GUIDE.split_once("### A job on two computers").unwrap();
-    let (_, walk) = walk.split_once("```sh\n").unwrap();
-    let (walk, _) = walk.split_once("```").unwrap();
+    let mut blocks = walk.split("```sh\n").skip(1);
+    let mut block = || blocks.next().unwrap().split_once("```").unwrap().0;
+    let (walk, on_one_computer) = (block(), block());
     // The nodes have two CPUs here, and the search takes a second in place of ten.
     let costs = format!("--costs node.csv --cpus-of-rows {first},{second} --capacity 2 --time 1");
     let walk = walk.replace("--costs node.json", &costs);
-    let run = shell(folder.path(), &walk);
+    // What the tests prepare, the guide does itself.
+    let unprepared = "rm elsewhere; unset $(env | sed -n 's/^\\(OMPI_[^=]*\\)=.*/\\1/p')\n";
+    let run = shell(
+        folder.path(),
+        &[unprepared, on_one_computer, &walk].concat(),
+    );
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
     let mut lines: Vec<&str> = run.out.lines().collect();
     lines.sort_unstable();
