@@ -114,6 +114,7 @@ mod tests {
             pairs_measured: 0,
             classes: Vec::new(),
             home: None,
+            choice: None,
             doubts: Vec::new(),
         }
     }

@@ -4,8 +4,8 @@ use anstyle::Style;
 pub use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::figures::{plain, thousands};
 use cellworks_stats::{
-    Advice, Between, Buffers, Doubt, Finding, Function, Interval, Matrix, Measurement, Parameters,
-    Polling, Primitive, Setting, SettingView, Storage,
+    Advice, Between, Buffers, Choice, Doubt, Finding, Function, Interval, Matrix, Measurement,
+    PairTime, Parameters, Polling, Primitive, Setting, SettingView, Storage,
 };
 
 use serde_json::Value;
@@ -322,23 +322,22 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
 /// of all pairs if all were measured, which is what a choice by chance costs. `None` if the times
 /// of the two pairs differ by less than 5 %, or if only one pair was measured.
 pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Option<String> {
-    let rows = matrix.one_way_ns.iter().enumerate();
-    let pairs = rows.flat_map(|(from, row)| {
-        let times = row.iter().enumerate();
-        times.filter_map(move |(to, ns)| Some((from, to, (*ns)?)))
-    });
-    let by_time = |a: &(usize, usize, f64), b: &(usize, usize, f64)| a.2.total_cmp(&b.2);
-    let nearest = pairs.clone().min_by(by_time)?;
-    let average = pairs.clone().map(|pair| pair.2).sum::<f64>() / pairs.clone().count() as f64;
-    let farthest = pairs.max_by(by_time)?;
-    let ends = |(from, to, _): (usize, usize, f64)| [from.min(to), from.max(to)];
-    let times = farthest.2 / nearest.2;
+    let Choice {
+        nearest,
+        farthest,
+        by_chance_ns,
+    } = matrix.choice.as_ref()?;
+    let ends = |pair: &PairTime| {
+        let (from, to) = (pair.from_spe, pair.to_spe);
+        [from.min(to), from.max(to)]
+    };
+    let times = farthest.one_way_ns / nearest.one_way_ns;
     if ends(nearest) == ends(farthest) || !times.is_finite() || times < 1.05 {
         return None;
     }
     let said = |pair| {
         let [a, b] = ends(pair).map(|spe| spe_in_short(machine, spe));
-        format!("{a} and {b}, {}", time(pair.2))
+        format!("{a} and {b}, {}", time(pair.one_way_ns))
     };
     let mut text = format!(
         "Nearest: {}. Farthest: {}, {} times as long.",
@@ -347,11 +346,11 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
         plain(times)
     );
     // A sample of the pairs may have more near ones than there are.
-    if matrix.pairs_measured == matrix.pairs {
+    if let Some(average) = by_chance_ns {
         text += &format!(
             " By chance: {} on average, {} times as long.",
-            self::time(average),
-            plain(average / nearest.2)
+            self::time(*average),
+            plain(average / nearest.one_way_ns)
         );
     }
     Some(text)

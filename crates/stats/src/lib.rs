@@ -47,9 +47,9 @@ pub use function::{Function, Polling, Primitive};
 pub use measure::{Readings, Visits, measure};
 pub use plan::Plan;
 pub use report::{
-    Advice, Between, Buffers, Doubt, Finding, Home, Interval, Latency, Matrix, MatrixClass,
-    Measured, Measurement, MemoryCell, MemoryMatrix, MemoryRow, Parameters, Reference, State,
-    Storage,
+    Advice, Between, Buffers, Choice, Doubt, Finding, Home, Interval, Latency, Matrix, MatrixClass,
+    Measured, Measurement, MemoryCell, MemoryMatrix, MemoryRow, PairTime, Parameters, Reference,
+    State, Storage,
 };
 pub use request::{Count, Iterations, Limits, Request};
 pub use settings::{Setting, SettingView, Settings};

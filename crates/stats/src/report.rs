@@ -298,9 +298,71 @@ pub struct Matrix {
     pub classes: Vec<MatrixClass>,
     /// The memory module of the variable or block. `None` for primitives without one.
     pub home: Option<Home>,
+    /// What the choice of two SPEs decides. `None` if no pair was measured, or if an older version
+    /// of the command wrote the file.
+    #[serde(default)]
+    pub choice: Option<Choice>,
     /// The reasons to doubt the times of the matrix.
     #[serde(default)]
     pub doubts: Vec<Doubt>,
+}
+
+/// The times between two SPEs that are chosen well, badly and by chance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Choice {
+    /// The pair with the shortest time: the best choice.
+    pub nearest: PairTime,
+    /// The pair with the longest time: the worst choice.
+    pub farthest: PairTime,
+    /// The mean of all times in nanoseconds: what a choice by chance costs. `None` if some pairs
+    /// were not measured, because the others may be nearer to each other.
+    pub by_chance_ns: Option<f64>,
+}
+
+/// The one-way time of a pair of SPEs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PairTime {
+    /// The sending SPE.
+    pub from_spe: usize,
+    /// The receiving SPE.
+    pub to_spe: usize,
+    /// The time in nanoseconds.
+    pub one_way_ns: f64,
+}
+
+impl Choice {
+    /// Returns what the rows of a [`Matrix`] say, or `None` if they have no time. `all` says that
+    /// every pair was measured.
+    ///
+    /// ```
+    /// use cellworks_stats::Choice;
+    ///
+    /// let choice = Choice::of(&[vec![None, Some(40.0)], vec![Some(60.0), None]], true).unwrap();
+    /// assert_eq!((choice.nearest.from_spe, choice.farthest.from_spe), (0, 1));
+    /// assert_eq!(choice.by_chance_ns, Some(50.0));
+    /// ```
+    pub fn of(one_way_ns: &[Vec<Option<f64>>], all: bool) -> Option<Self> {
+        let rows = one_way_ns.iter().enumerate();
+        let pairs = rows.flat_map(|(from_spe, row)| {
+            let times = row.iter().enumerate();
+            times.filter_map(move |(to_spe, ns)| {
+                Some(PairTime {
+                    from_spe,
+                    to_spe,
+                    one_way_ns: (*ns)?,
+                })
+            })
+        });
+        let by_time = |a: &PairTime, b: &PairTime| a.one_way_ns.total_cmp(&b.one_way_ns);
+        let sum: f64 = pairs.clone().map(|pair| pair.one_way_ns).sum();
+        Some(Self {
+            nearest: pairs.clone().min_by(by_time)?,
+            farthest: pairs.clone().max_by(by_time)?,
+            by_chance_ns: all.then(|| sum / pairs.count() as f64),
+        })
+    }
 }
 
 /// Pairs of SPEs that are equally far apart.

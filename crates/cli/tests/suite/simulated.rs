@@ -196,6 +196,41 @@ fn a_matrix_has_every_pair() {
 }
 
 #[test]
+fn a_matrix_says_what_a_choice_of_two_spes_decides() {
+    let report = json("--matrix signal");
+    let matrix = &list(&report, "matrices")[0];
+    let rows = list(matrix, "one_way_ns").iter();
+    let times: Vec<f64> = rows
+        .flat_map(|row| row.as_array().unwrap())
+        .filter_map(Value::as_f64)
+        .collect();
+    assert_eq!(times.len(), 16 * 15);
+    let choice = &matrix["choice"];
+    let ns = |pair: &Value| {
+        let [from, to] = ["from_spe", "to_spe"].map(|end| pair[end].as_u64().unwrap() as usize);
+        assert_eq!(matrix["one_way_ns"][from][to], pair["one_way_ns"]);
+        pair["one_way_ns"].as_f64().unwrap()
+    };
+    let (nearest, farthest) = (ns(&choice["nearest"]), ns(&choice["farthest"]));
+    assert!(times.iter().all(|time| (nearest..=farthest).contains(time)));
+    let by_chance = choice["by_chance_ns"].as_f64().unwrap();
+    assert!((by_chance - times.iter().sum::<f64>() / 240.0).abs() < 1e-6);
+    // The table says the same.
+    let table = qs20("--matrix signal").out;
+    let text = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (name, ns) in [
+        ("Nearest: ", nearest),
+        ("Farthest: ", farthest),
+        ("By chance: ", by_chance),
+    ] {
+        let (_, rest) = text.split_once(name).unwrap();
+        let (said, _) = rest.split_once(" ns").unwrap();
+        let time = cellworks_report::time(ns);
+        assert!(format!("{said} ns").ends_with(&time), "{time}: {text}");
+    }
+}
+
+#[test]
 fn the_rest_of_a_blade_is_the_other_cell() {
     let run = qs20("--matrix signal");
     let table = measured(&run);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use cellworks_report::MachineInfo;
 use cellworks_stats::{
-    Home, Interval, Matrix, MatrixClass, MemoryCell, MemoryMatrix, MemoryRow, Polling, Primitive,
-    Storage,
+    Choice, Home, Interval, Matrix, MatrixClass, MemoryCell, MemoryMatrix, MemoryRow, Polling,
+    Primitive, Storage,
 };
 
 /// The matrix of two SPEs.
@@ -73,12 +73,15 @@ fn in_classes(
     one_way_ns: Vec<Vec<Option<f64>>>,
     classes: Vec<MatrixClass>,
 ) -> Matrix {
+    let pairs = classes.iter().map(|class| class.pairs).sum();
+    let pairs_measured = classes.iter().map(|class| class.pairs_measured).sum();
     Matrix {
         primitive,
         polling: (primitive == Primitive::Atomic).then_some(Polling::CompareAndSwap),
         block_bytes: None,
-        pairs: classes.iter().map(|class| class.pairs).sum(),
-        pairs_measured: classes.iter().map(|class| class.pairs_measured).sum(),
+        pairs,
+        pairs_measured,
+        choice: Choice::of(&one_way_ns, pairs_measured == pairs),
         one_way_ns,
         classes,
         home: Some(Home {

@@ -116,6 +116,7 @@ fn matrix(primitive: Primitive, classes: &[(&str, Option<f64>)]) -> Matrix {
             })
             .collect(),
         home: None,
+        choice: None,
         doubts: Vec::new(),
     }
 }

@@ -21,6 +21,7 @@ fn matrix(primitive: Primitive, ns: f64) -> Matrix {
         pairs_measured: 6,
         classes: Vec::new(),
         home: None,
+        choice: None,
         doubts: Vec::new(),
     }
 }

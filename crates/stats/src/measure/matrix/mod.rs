@@ -37,7 +37,7 @@ use super::crew::Crew;
 use crate::error::MeasureError;
 use crate::plan::pairs::{Carrier, HAND_OVER, PAIR_SPAN_MIN, PairsTask, divided};
 use crate::program::Stopped;
-use crate::report::{Home, Matrix, MatrixClass};
+use crate::report::{Choice, Home, Matrix, MatrixClass};
 use command::{Command, Role};
 use server::{Served, serve};
 use sides::LINES;
@@ -232,12 +232,14 @@ fn matrix<M: CellMachine>(
             max_ns: times.last().copied(),
         }
     };
+    let pairs = task.classes.values().sum();
     Matrix {
         primitive: task.carrier.primitive(),
         polling: task.carrier.polling(),
         block_bytes: task.carrier.block_bytes(),
-        pairs: task.classes.values().sum(),
+        pairs,
         pairs_measured,
+        choice: Choice::of(&one_way_ns, pairs_measured == pairs),
         classes: task.classes.iter().map(class).collect(),
         home: home(machine, task, variables, served),
         doubts: Vec::new(),
