@@ -98,7 +98,7 @@ pub enum Quality {
     /// found it in the first tenth of its time, and then made thousands of exchanges for each place
     /// without a better one.
     AsGoodAsKnown,
-    /// The search was still improving, or had too little time.
+    /// The search was still improving, had too little time, or cannot say for so many places.
     #[default]
     NotKnown,
 }
