@@ -128,11 +128,13 @@ fn drop_in(
     }
 }
 
-/// What the lines for Open MPI and for Hydra give, and when they do not.
+/// What the lines for Open MPI, Hydra and Slurm give, and when they do not.
 const OF_OPEN_MPI: &str = "a rank for each task; Open MPI 4; the mask of taskset does not count; if a CPU does not exist, \
                            nothing is started, without a word";
 const OF_HYDRA: &str = "a rank for each task; the mask of taskset does not count; a rank whose CPU does not exist is not \
                         bound, without a word";
+const OF_SLURM: &str = "a rank for each task, in a job of whole nodes (salloc --exclusive) where Slurm binds tasks \
+                        (task/affinity); CPUs that the job does not have are refused";
 
 /// Returns the commands that apply a placement, each with what it gives and when it does not.
 /// `file` is the placement, as the commands name it. `are_named` says that the user has given the
@@ -194,7 +196,7 @@ pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<To
                 "srun --nodes=1 --ntasks={tasks} --cpu-bind={} COMMAND",
                 binding.slurm()
             ),
-            "a rank for each task, where Slurm binds tasks (task/affinity)",
+            OF_SLURM,
         );
         add(
             "hwloc",
@@ -216,9 +218,10 @@ pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<To
             how(job.slurm(), "--cpu-bind=", "none")
         ),
         match job.slurm() {
-            Some(_) => "a rank for each task, where Slurm binds tasks (task/affinity)",
+            Some(_) => OF_SLURM,
             None => {
-                "a rank for each task; no list of CPUs suits all nodes, so `map exec` binds the ranks"
+                "a rank for each task, in a job of whole nodes (salloc --exclusive); no list of CPUs suits all nodes, so \
+                 `map exec` binds the ranks"
             }
         },
     );

@@ -16,7 +16,7 @@ use crate::common::{Run, cellworks, list, skipped};
 use crate::map::{exec, files, two_allowed};
 
 /// Prints the rank, the name of the computer and the CPUs of a process.
-const WHERE: &str = "echo ${OMPI_COMM_WORLD_RANK-${PMI_RANK-0}} $(uname -n) \
+const WHERE: &str = "echo ${OMPI_COMM_WORLD_RANK-${PMI_RANK-${SLURM_PROCID-0}}} $(uname -n) \
                      $(sed -n 's/Cpus_allowed_list:\t//p' /proc/self/status)\n";
 
 /// Starts a command on another computer, as `ssh` does, but only the name of the computer differs.
@@ -71,8 +71,8 @@ fn path(folder: &tempfile::TempDir, name: &str) -> String {
 }
 
 /// Returns `rank node CPU` of each task of `placement.json`.
-fn expected(folder: &tempfile::TempDir) -> Vec<String> {
-    let text = fs::read_to_string(folder.path().join("placement.json")).unwrap();
+fn expected(folder: &Path) -> Vec<String> {
+    let text = fs::read_to_string(folder.join("placement.json")).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     let nodes = list(&report, "nodes");
     let cpus = list(&report, "cpus").iter().enumerate();
@@ -109,20 +109,30 @@ fn shell(folder: &Path, lines: &str) -> Run {
     Run::of(&mut shell)
 }
 
-/// Runs the command that `map bind` prints for a tool, and returns its lines in order. `program`
-/// stands for `COMMAND`.
+/// Returns the command that `map bind` prints for a tool. `program` stands for `COMMAND`.
 #[track_caller]
-fn run_printed(folder: &Path, placement: &str, tool: &str, program: &str) -> Vec<String> {
+fn printed(folder: &Path, placement: &str, tool: &str, program: &str) -> String {
     fs::write(folder.join("where"), WHERE).unwrap();
     let printed = shell(folder, &format!("cellworks map bind {placement}")).out;
     let begin = format!("# {tool}: ");
     let mut lines = printed.lines().skip_while(|line| !line.starts_with(&begin));
     let line = lines.nth(1).unwrap_or_else(|| panic!("{tool}: {printed}"));
-    let run = shell(folder, &line.replace("COMMAND", program));
-    assert_eq!(run.code, Some(0), "{line}: {}{}", run.out, run.err);
+    line.replace("COMMAND", program)
+}
+
+/// Runs a command, and returns its lines in order.
+#[track_caller]
+fn sorted(folder: &Path, command: &str) -> Vec<String> {
+    let run = shell(folder, command);
+    assert_eq!(run.code, Some(0), "{command}: {}{}", run.out, run.err);
     let mut lines: Vec<String> = run.out.lines().map(str::to_owned).collect();
     lines.sort_unstable();
     lines
+}
+
+#[track_caller]
+fn run_printed(folder: &Path, placement: &str, tool: &str, program: &str) -> Vec<String> {
+    sorted(folder, &printed(folder, placement, tool, program))
 }
 
 /// Returns whether a tool is installed, and if its version has to begin in a certain way, does.
@@ -162,7 +172,7 @@ fn host_name() -> String {
 fn each_notation_is_printed_alone() {
     let folder = on_two_nodes("n01,n02", [7, 5]);
     let placement = path(&folder, "placement.json");
-    let expected: Vec<[String; 3]> = expected(&folder)
+    let expected: Vec<[String; 3]> = expected(folder.path())
         .iter()
         .map(|line| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -278,7 +288,7 @@ fn a_process_is_bound_only_on_the_node_of_its_task() {
     let here = host_name();
     let folder = on_two_nodes(&format!("{here},elsewhere.example"), cpus);
     let placement = path(&folder, "placement.json");
-    let lines = expected(&folder);
+    let lines = expected(folder.path());
     let cpu_of = |rank: usize| lines[rank].rsplit(' ').next().unwrap().to_owned();
     let is_here = |rank: &usize| lines[*rank].contains(&format!(" {here} "));
     let mine = (0..6).find(is_here).unwrap();
@@ -369,7 +379,7 @@ fn nodes_without_names_are_those_that_the_launcher_numbers() {
     let folder = on_two_nodes("2", cpus);
     let placement = path(&folder, "placement.json");
     // Tasks 0, 2 and 4 are on one node.
-    let node = match expected(&folder)[0].starts_with("0 node 0 ") {
+    let node = match expected(folder.path())[0].starts_with("0 node 0 ") {
         true => ["0", "1"],
         false => ["1", "0"],
     };
@@ -467,7 +477,8 @@ fn lines_say_when_they_may_not_give_the_placement() {
             }
         }
     };
-    let on_one: [(&str, &[&str]); 5] = [
+    let whole = "in a job of whole nodes (salloc --exclusive)";
+    let on_one: [(&str, &[&str]); 6] = [
         (
             "taskset",
             &["CPUs that do not exist are left out without a word"],
@@ -478,11 +489,16 @@ fn lines_say_when_they_may_not_give_the_placement() {
         ),
         ("Open MPI", &[no_mask, not_started]),
         ("MPICH", &[no_mask, not_bound]),
+        (
+            "Slurm",
+            &[whole, "CPUs that the job does not have are refused"],
+        ),
         ("hwloc", &["CPUs that do not exist are refused", no_mask]),
     ];
     notes(&bound(&["0-1"]), &on_one);
     let folder = on_two_nodes("n01,n02", [7, 5]);
-    notes(&bound(&[&path(&folder, "placement.json")]), &on_one[2..3]);
+    let unlike: [(&str, &[&str]); 2] = [on_one[2], ("Slurm", &[whole])];
+    notes(&bound(&[&path(&folder, "placement.json")]), &unlike);
     // One list of CPUs suits both nodes.
     let mut solve = cellworks();
     solve.args(["map", "solve", "--pattern", "pairs", "--tasks", "4"]);
@@ -490,7 +506,7 @@ fn lines_say_when_they_may_not_give_the_placement() {
     let alike = Run::of(solve.args(["--format", "json"]));
     fs::write(folder.path().join("alike.json"), alike.out).unwrap();
     let alike = bound(&[&path(&folder, "alike.json"), "--nodes", "n01,n02"]);
-    notes(&alike, &on_one[2..4]);
+    notes(&alike, &on_one[2..5]);
 }
 
 #[test]
@@ -505,24 +521,16 @@ fn what_lines_say_of_cpus_that_do_not_exist_is_so() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let placement = format!("{first},{ABSENT}");
-    fs::write(folder.join("where"), WHERE).unwrap();
     let here = host_name();
-    let start = |tool: &str| {
-        let printed = shell(folder, &format!("cellworks map bind {placement}")).out;
-        let begin = format!("# {tool}: ");
-        let mut lines = printed.lines().skip_while(|line| !line.starts_with(&begin));
-        shell(
-            folder,
-            &lines.nth(1).unwrap().replace("COMMAND", "sh where"),
-        )
-    };
+    let start = |tool: &str| shell(folder, &printed(folder, &placement, tool, "sh where"));
     let nothing = |tool: &str| {
         let run = start(tool);
         assert_ne!(run.code, Some(0), "{tool}");
         assert!(!run.out.contains(&here), "{tool}: {}", run.out);
     };
     if has("taskset", "") {
-        assert_eq!(start("taskset").out, format!("0 {here} {first}\n"));
+        let run = start("taskset");
+        assert_eq!(run.out, format!("0 {here} {first}\n"), "{}", run.err);
     }
     if has("numactl", "") {
         nothing("numactl");
@@ -595,7 +603,7 @@ fn a_job_on_two_computers_lands_where_it_is_placed() {
         return;
     }
     let folder = on_two_nodes("n01,n02", cpus);
-    let (place, expected) = (folder.path(), expected(&folder));
+    let (place, expected) = (folder.path(), expected(folder.path()));
     if has_open_mpi_4() {
         assert_eq!(
             run_printed(place, "placement.json", "Open MPI", "sh where"),
@@ -603,15 +611,7 @@ fn a_job_on_two_computers_lands_where_it_is_placed() {
         );
         let by_rank = "mpirun --use-hwthread-cpus --mca rmaps_rank_file_physical 1 --rankfile rankfile \
                        cellworks map exec placement.json -- sh where";
-        let run = shell(place, by_rank);
-        let mut lines: Vec<&str> = run.out.lines().collect();
-        lines.sort_unstable();
-        assert_eq!(
-            (run.code, lines),
-            (Some(0), expected.iter().map(String::as_str).collect()),
-            "{}",
-            run.err
-        );
+        assert_eq!(sorted(place, by_rank), expected);
         let by_slot = "mpirun --host n01:3,n02:3 -n 6 --bind-to none cellworks map exec placement.json -- true";
         let run = shell(place, by_slot);
         assert_ne!(run.code, Some(0));
@@ -628,6 +628,51 @@ fn a_job_on_two_computers_lands_where_it_is_placed() {
             expected
         );
     }
+}
+
+/// Needs Slurm with idle nodes n01 and n02, which are this computer: `launchers/slurm.sh` starts it.
+#[test]
+fn slurm_places_each_rank() {
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let idle = Command::new("sinfo")
+        .args(["--noheader", "--Node", "--states=idle", "--format=%N"])
+        .output();
+    let is_idle = idle.is_ok_and(|idle| String::from_utf8_lossy(&idle.stdout) == "n01\nn02\n");
+    if !is_idle {
+        return skipped("no Slurm runs here with two idle nodes, n01 and n02");
+    }
+    let (folder, _) = files(&[("node.csv", ",\n10,\n")]);
+    let folder = folder.path();
+    let in_a_job = |nodes: &str, placement: &str| {
+        let line = printed(folder, placement, "Slurm", "sh where");
+        fs::write(folder.join("line"), line).unwrap();
+        let job = "salloc --quiet --exclusive --immediate=60";
+        sorted(folder, &format!("{job} --nodelist={nodes} sh -e line"))
+    };
+    assert_eq!(
+        in_a_job("n02", &format!("{second},{first}")),
+        [format!("0 n02 {second}"), format!("1 n02 {first}")]
+    );
+    // One list of CPUs for both nodes, and none that suits both. Tasks 0 and 1 are on different
+    // nodes each time.
+    for (fix, has_list) in [("0=1,1=3,2=0,3=2", true), ("0=2,1=1,2=3,3=0", false)] {
+        let solve = format!(
+            "cellworks map solve --pattern pairs --tasks 4 --costs node.csv --cpus-of-rows {first},{second} \
+             --nodes n01,n02 --network 1us --fix {fix} --format json > placement.json"
+        );
+        assert_eq!(sorted(folder, &solve), [""; 0]);
+        let expected = expected(folder);
+        assert_eq!(in_a_job("n01,n02", "placement.json"), expected, "{fix}");
+        let line = fs::read_to_string(folder.join("line")).unwrap();
+        assert_eq!(line.contains("--cpu-bind=map_cpu:"), has_list, "{line}");
+    }
+    // What the line says of CPUs that the job does not have.
+    let absent = printed(folder, &format!("{first},1000"), "Slurm", "sh where");
+    let run = shell(folder, &absent);
+    assert_ne!(run.code, Some(0));
+    assert_eq!(run.out, "");
 }
 
 #[test]
@@ -661,7 +706,7 @@ fn the_walk_of_the_guide_ends_where_the_placement_says() {
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
     let mut lines: Vec<&str> = run.out.lines().collect();
     lines.sort_unstable();
-    let expected = expected(&folder);
+    let expected = expected(folder.path());
     let says = |line: &String| {
         let words: Vec<&str> = line.split(' ').collect();
         format!("rank {} on {} CPU {}", words[0], words[1], words[2])
