@@ -285,14 +285,16 @@ pub(crate) struct CompareArgs {
     pub output: OutputArgs,
 }
 
-/// Prints the times and rates of a result for a service that watches for regressions.
+/// Prints the times and rates of a result for a service that watches for regressions, or the page
+/// of a result.
 ///
 /// Reads what `stats`, `run` or `map solve` has written with --json. Several files are several runs
-/// of one command: their medians are printed, with intervals that cover all runs.
+/// of one command: their medians are printed, with intervals that cover all runs. A page is that of
+/// one file, and has all that is in it.
 #[derive(Args)]
 #[command(after_help = EXPORT_AFTER_HELP)]
 pub(crate) struct ExportArgs {
-    /// The service, and for github-action-benchmark the kind of values
+    /// The service, and for github-action-benchmark the kind of values; or a page for a browser
     #[arg(value_name = "FORMAT", value_enum)]
     pub target: ExportTarget,
 
@@ -314,6 +316,8 @@ pub(crate) enum ExportTarget {
     SmallerIsBetter,
     /// rates, for the tool customBiggerIsBetter of github-action-benchmark
     BiggerIsBetter,
+    /// the page that --html writes
+    Html,
 }
 
 const EXPORT_AFTER_HELP: &str = "\
@@ -322,6 +326,8 @@ Examples:
       For `bencher run --adapter json --file metrics.json`.
   cellworks export smaller-is-better run-*.json > times.json
       Medians of several runs, for github-action-benchmark.
+  cellworks export html today.json > today.html
+      The page of a result of which only the JSON was kept.
 
 Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or no run \
 can be relied upon.";

@@ -10,10 +10,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::explanation::ExplanationReport;
-use crate::placement::PlacementReport;
-use crate::program::ProgramReport;
-use crate::{Envelope, ReasonKind, Report, SCHEMA_VERSION, Trust};
+use crate::explanation::{self, ExplainedPlacement, ExplanationReport};
+use crate::placement::{self, PictureDrawing, PictureLine, PlacementReport};
+use crate::program::{self, ProgramReport};
+use crate::{Envelope, ReasonKind, Report, SCHEMA_VERSION, Trust, html};
 
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
@@ -61,6 +61,16 @@ impl Measured {
             }
             Self::Program(report) => report.envelope.command.clone(),
             Self::Placement(_) | Self::Explanation(_) => self.envelope().command.clone(),
+        }
+    }
+
+    /// Returns the page that the command writes with `--html`.
+    pub fn html(&self) -> String {
+        match self {
+            Self::Stats(report) => html::render(report),
+            Self::Program(report) => program::html(report),
+            Self::Placement(report) => placement::html(report),
+            Self::Explanation(report) => explanation::html(report),
         }
     }
 
@@ -126,6 +136,34 @@ impl Measured {
             Self::Program(report) => report.results.is_empty(),
             Self::Placement(report) => report.results.is_empty(),
             Self::Explanation(report) => report.results.is_empty(),
+        }
+    }
+}
+
+/// Returns true if all places and tasks that the report names by numbers are in it.
+fn is_consistent(measured: &Measured) -> bool {
+    match measured {
+        Measured::Stats(_) | Measured::Program(_) => true,
+        Measured::Placement(report) => report.picture.iter().all(|picture| {
+            let places = picture.places.len();
+            let is_there = |line: &PictureLine| line.places.iter().all(|place| *place < places);
+            let fits =
+                |one: &PictureDrawing| one.tasks.len() == places && one.lines.iter().all(is_there);
+            picture.drawings.iter().all(fits)
+        }),
+        Measured::Explanation(report) => {
+            let places = report.around.len();
+            let of = |one: &ExplainedPlacement| {
+                let is_there = |task: usize| task < one.placement.len();
+                one.placement.iter().all(|place| *place < places)
+                    && report
+                        .pairs
+                        .iter()
+                        .all(|pair| is_there(pair.from) && is_there(pair.to))
+            };
+            report.around.iter().all(|place| *place < places)
+                && report.placements.len() == 2
+                && report.placements.iter().all(of)
         }
     }
 }
@@ -207,6 +245,12 @@ fn checked(path: &Path) -> Result<Measured, String> {
     if measured.is_empty() {
         return Err(
             "has nothing in it that was measured: the run ended too early, so measure again"
+                .to_owned(),
+        );
+    }
+    if !is_consistent(&measured) {
+        return Err(
+            "contradicts itself: it names a place or a task that is not in it; measure again"
                 .to_owned(),
         );
     }
@@ -337,6 +381,38 @@ mod tests {
         report["measurements"][0]["parameters"]["invented"] = json!("yes");
         fs::write(&path, report.to_string()).unwrap();
         assert_eq!(read(&path).unwrap(), Measured::Stats(made_up::report()));
+    }
+
+    #[test]
+    fn places_and_tasks_that_are_not_there_are_refused() {
+        let contradicts = "`report.json` contradicts itself: it names a place or a task that is not in it; measure again";
+        let mut drawn = serde_json::to_value(made_up::placement()).unwrap();
+        drawn["picture"] = json!({
+            "places": ["CPU 0"],
+            "rings": [],
+            "drawings": [{
+                "title": "found",
+                "cost": null,
+                "tasks": [[0]],
+                "lines": [{"places": [0, 1], "volume": 1.0, "cost": 1.0}],
+            }],
+        });
+        assert_eq!(error_about(&drawn), contradicts);
+        drawn["picture"]["drawings"][0]["lines"] = json!([]);
+        drawn["picture"]["drawings"][0]["tasks"] = json!([]);
+        assert_eq!(error_about(&drawn), contradicts);
+        let explained = serde_json::to_value(made_up::explanation()).unwrap();
+        for (field, wrong) in [
+            ("/around/0", json!(99)),
+            ("/placements/0/placement/0", json!(99)),
+            ("/placements/1/placement", json!([])),
+            ("/pairs/0/to", json!(99)),
+            ("/placements", json!([])),
+        ] {
+            let mut explained = explained.clone();
+            *explained.pointer_mut(field).unwrap() = wrong;
+            assert_eq!(error_about(&explained), contradicts, "{field}");
+        }
     }
 
     /// Older commands with the same schema version do not write the field `states`.

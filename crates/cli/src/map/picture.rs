@@ -176,7 +176,9 @@ impl Drawn {
             let [one, other] = [from, to].map(unit_of);
             if one != other && self.scene.names.len() <= DRAWN_MAX {
                 let [from, to] = [from, to].map(|task| placement.place_of(task));
-                let line = lines.entry((one.min(other), one.max(other))).or_default();
+                let places = [one.min(other), one.max(other)];
+                let line = lines.entry(places).or_default();
+                line.places = places;
                 line.volume += volume;
                 line.cost += volume * self.problem.costs().between(from, to);
             }
@@ -185,7 +187,7 @@ impl Drawn {
             title: title.to_owned(),
             cost: Some(cost),
             tasks,
-            lines,
+            lines: lines.into_values().collect(),
         }
     }
 }

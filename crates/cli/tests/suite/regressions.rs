@@ -156,6 +156,33 @@ fn exports_without_values_or_of_different_commands_are_refused() {
     ));
 }
 
+#[test]
+fn the_page_of_a_result_is_made_again_from_its_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let [json, html] = ["kept.json", "kept.html"].map(|name| folder.path().join(name));
+    for arguments in [
+        "stats --machine ps3 --matrix atomic",
+        "run switch --machine qs20 --threads 1-3",
+        "map solve --pattern ring --tasks 6 --costs node:2@1.8us,core:4@60ns",
+        "map explain [0123] [0213] --pattern ring --tasks 4 --costs qs22",
+        "map ring --machine ps3 --tasks 3 --runs 1",
+    ] {
+        let mut command = cellworks();
+        command.args(arguments.split(' ').map(|word| word.replace(',', " ")));
+        command.arg("--json").arg(&json).arg("--html").arg(&html);
+        assert_eq!(Run::of(&mut command).code, Some(0), "{arguments}");
+        let page = fs::read_to_string(&html).unwrap();
+        assert!(page.starts_with("<!DOCTYPE html>"), "{arguments}");
+        let run = Run::of(cellworks().args(["export", "html"]).arg(&json));
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments}");
+        assert_eq!(run.out, page, "{arguments}");
+    }
+    Run::of(cellworks().args(["export", "html"]).arg(&json).arg(&html)).refused(
+        "error: html: a page has one result, and there are 2 files; name one, or put two beside each other with \
+         `cellworks compare A.json B.json --html FILE`\n",
+    );
+}
+
 /// Marks the first of the measurements of a run as disturbed.
 #[test]
 fn measurements_with_doubts_are_not_compared() {

@@ -35,7 +35,9 @@ fn drawing(report: &ExplanationReport, letter: usize) -> PictureDrawing {
     for pair in &report.pairs {
         let [from, to] = [pair.from, pair.to].map(|task| number[placement.placement[task]]);
         if from != to {
-            let line = lines.entry((from.min(to), from.max(to))).or_default();
+            let places = [from.min(to), from.max(to)];
+            let line = lines.entry(places).or_default();
+            line.places = places;
             line.volume += pair.volume;
             line.cost += [pair.cost_a, pair.cost_b][letter];
         }
@@ -44,6 +46,6 @@ fn drawing(report: &ExplanationReport, letter: usize) -> PictureDrawing {
         title: format!("{}: {}", ["A", "B"][letter], placement.name),
         cost: None,
         tasks,
-        lines,
+        lines: lines.into_values().collect(),
     }
 }

@@ -82,8 +82,9 @@ pub struct PlacementReport {
     /// was fastest.
     #[serde(default)]
     pub trials: Option<PlacementTrials>,
-    /// The picture of the page, which is not part of the JSON.
-    #[serde(skip)]
+    /// The picture of the page. `None` if the run found no placement, and in files that an older
+    /// version of the command wrote.
+    #[serde(default)]
     pub picture: Option<PlacementPicture>,
 }
 

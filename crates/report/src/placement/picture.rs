@@ -8,11 +8,11 @@
 //!    ( 0 )    \    ( 5 )       colour is the cost of a unit of volume
 //! ```
 
-use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use colorous::VIRIDIS;
 use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
 
 use super::numbers::{amount, listed};
 use crate::scale::Scale;
@@ -30,7 +30,8 @@ const THINNEST: f64 = 1.5;
 pub const DRAWN_MAX: usize = 128;
 
 /// Placements to be drawn beside each other.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementPicture {
     /// The names of the places, in their order on the circle. Each may stand for all places of a
     /// group, such as a node.
@@ -43,7 +44,8 @@ pub struct PlacementPicture {
 }
 
 /// A placement of a picture.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PictureDrawing {
     /// What stands above it.
     pub title: String,
@@ -51,13 +53,16 @@ pub struct PictureDrawing {
     pub cost: Option<f64>,
     /// The tasks of each place.
     pub tasks: Vec<Vec<usize>>,
-    /// The lines, by their two places, the smaller first.
-    pub lines: BTreeMap<(usize, usize), PictureLine>,
+    /// The lines between places.
+    pub lines: Vec<PictureLine>,
 }
 
 /// What the tasks of two places send to each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PictureLine {
+    /// The two places, by their positions in `places` of the picture, the smaller first.
+    pub places: [usize; 2],
     /// The volume, both directions together.
     pub volume: f64,
     /// The cost of this volume.
@@ -66,12 +71,7 @@ pub struct PictureLine {
 
 /// Draws the placements. Returns `None` if no places communicate.
 pub(crate) fn draw(picture: &PlacementPicture) -> Option<Markup> {
-    let all = || {
-        picture
-            .drawings
-            .iter()
-            .flat_map(|drawing| drawing.lines.values())
-    };
+    let all = || picture.drawings.iter().flat_map(|drawing| &drawing.lines);
     let unit_costs = || all().map(|line| line.cost / line.volume);
     let scale = Scale {
         low_ns: unit_costs().fold(f64::INFINITY, f64::min),
@@ -182,13 +182,14 @@ fn drawing(
                 @for (number, groups) in picture.rings.iter().enumerate() {
                     (arcs(groups, &angles, nearest, ring + TO_RINGS + BETWEEN_RINGS * number as f64))
                 }
-                @for ((from, to), line) in lines {
+                @for line in lines {
+                    @let [from, to] = line.places;
                     @let width = THINNEST + (WIDEST - THINNEST) * line.volume / most;
                     @let colour = format!("#{:x}", scale.colour(line.cost / line.volume));
-                    line x1=(px(at[*from].0)) y1=(px(at[*from].1)) x2=(px(at[*to].0))
-                        y2=(px(at[*to].1)) stroke=(colour) stroke-width=(px(width))
+                    line x1=(px(at[from].0)) y1=(px(at[from].1)) x2=(px(at[to].0))
+                        y2=(px(at[to].1)) stroke=(colour) stroke-width=(px(width))
                         data-hover={
-                            (name(*from)) " and " (name(*to)) ": volume " (amount(line.volume))
+                            (name(from)) " and " (name(to)) ": volume " (amount(line.volume))
                             ", cost " (amount(line.cost))
                         } {}
                 }

@@ -132,7 +132,11 @@ fn the_page_has_a_row_for_each_task() {
 
 #[test]
 fn the_page_begins_with_the_places_in_their_groups() {
-    let line = |volume, cost| PictureLine { volume, cost };
+    let line = |places, volume, cost| PictureLine {
+        places,
+        volume,
+        cost,
+    };
     let drawing = |title: &str, cost, lines| PictureDrawing {
         title: title.to_owned(),
         cost: Some(cost),
@@ -147,8 +151,8 @@ fn the_page_begins_with_the_places_in_their_groups() {
             ("package 1".to_owned(), 1),
         ]],
         drawings: vec![
-            drawing("in order", 9_000.0, [((0, 1), line(2.0, 4.0))].into()),
-            drawing("found", 5.5, [((1, 3), line(2.0, 6.0))].into()),
+            drawing("in order", 9_000.0, vec![line([0, 1], 2.0, 4.0)]),
+            drawing("found", 5.5, vec![line([1, 3], 2.0, 6.0)]),
         ],
     });
     let page = super::html(&report);
