@@ -44,7 +44,7 @@ class Result:
         self.report: Dict[str, Any] = dict(report)
         """The JSON of the command."""
         self.page: Optional[str] = page
-        """The page of ``--html``. None if the result was loaded from a file."""
+        """The page of ``--html``. None if the command has written none."""
 
     @property
     def results(self) -> Dict[str, float]:
@@ -59,6 +59,12 @@ class Result:
         return f"<{type(self).__name__} of `cellworks {self.report.get('command')}`>"
 
     def _repr_html_(self) -> Optional[str]:
+        """Returns the page in a frame, which a notebook shows.
+
+        >>> shown = solve([[0, 1], [1, 0]], "core:2")._repr_html_()
+        >>> shown.startswith("<iframe srcdoc="), "&lt;svg" in shown
+        (True, True)
+        """
         if self.page is None:
             return None
         page = html.escape(self.page, quote=True)
@@ -146,8 +152,8 @@ def solve(volumes: Any, costs: Any, **flags: Any) -> Placement:
 
     ``volumes[i, j]`` is what task i sends to task j: an array, a sparse array or matrix of scipy, or
     the name of a file that the command reads. ``costs[i, j]`` is the cost of a unit between places i
-    and j, which are CPUs i and j: an array, the `Matrix` of `stats`, or a text that the command takes
-    for ``--costs``, such as a machine in one line. Flags are those of the command.
+    and j, which are CPUs i and j: an array, also a sparse one, the `Matrix` of `stats`, or a text that
+    the command takes for ``--costs``, such as a machine in one line. Flags are those of the command.
 
     >>> ring = numpy.roll(numpy.eye(8), 1, axis=1)
     >>> found = solve(ring, "node:2@1.8us core:4@60ns", time=1)
@@ -189,13 +195,22 @@ def load(file: PathLike) -> Result:
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     solve([[0, 1], [1, 0]], "core:2").save(folder + "/best.json")
-    ...     load(folder + "/best.json").cost
-    2.0
+    ...     loaded = load(folder + "/best.json")
+    >>> loaded.cost, "&lt;svg" in loaded._repr_html_()
+    (2.0, True)
     """
     report = json.loads(Path(file).read_text())
     if not isinstance(report, dict) or "command" not in report:
         raise ValueError(f"{os.fspath(file)}: it is no result of cellworks: print one by --format json")
-    return _result(report, None)
+    drawn = subprocess.run(
+        [_command(), "export", "html", os.path.abspath(file)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
+    # `export` refuses what has no page of its own, such as the JSON of `machine`.
+    return _result(report, drawn.stdout if drawn.returncode == 0 else None)
 
 
 def _result(report: Mapping[str, Any], page: Optional[str]) -> Result:
@@ -219,6 +234,8 @@ def _edges(volumes: Any) -> Tuple[int, Iterable[Tuple[int, int, float]]]:
 
 
 def _square(values: Any, name: str) -> "numpy.ndarray[Any, numpy.dtype[numpy.float64]]":
+    if hasattr(values, "toarray"):
+        values = values.toarray()
     array = numpy.asarray(values, dtype=numpy.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} have the shape {array.shape}: make them square")
