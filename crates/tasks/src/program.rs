@@ -222,7 +222,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 });
                 Some((other, taken?))
             })?;
-            self.counters.stole_from(other, bytes);
+            self.stole_from(other, bytes);
             Some(job)
         });
         let job = job.or_else(|| {
@@ -262,6 +262,17 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             .rev()
             .for_each(|other| self.queue.push(other));
         Some((job, bytes))
+    }
+
+    fn stole_from(&self, other: usize, bytes: usize) {
+        self.counters.stole_from(other, bytes);
+        if self.shared.counts_bytes {
+            // A slice without length in the trace.
+            drop(
+                self.spe
+                    .activity(&format!("stole {bytes} bytes from worker {other}")),
+            );
+        }
     }
 
     /// Returns the bytes of jobs, or 0 if nobody asks for the counts.
@@ -423,7 +434,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             Some((other, ticket?))
         };
         let (other, ticket) = self.others.iter().find_map(offer_for)?;
-        self.counters.stole_from(other, ticket.half.bytes());
+        self.stole_from(other, ticket.half.bytes());
         Some(Job::Offered(ticket))
     }
 

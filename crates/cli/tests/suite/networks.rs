@@ -1,10 +1,12 @@
 //! The networks and the barrier of `cellworks run`, as a process.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::thread::available_parallelism;
 
 use crate::common::program::{json, measured_here, printed, run};
 use crate::common::{Run, cellworks, list, skipped};
+use cellworks_sim::trace::read_slices;
 use serde_json::Value;
 
 /// The results with the given name: their values and parameters.
@@ -408,6 +410,32 @@ fn a_pool_is_placed_by_what_its_workers_have_taken() {
             assert!(again.contains(&line), "{program}: {again}");
         }
     }
+}
+
+#[test]
+fn the_trace_of_a_run_that_counts_has_what_each_process_has_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [trace, graph] = ["trace.pftrace", "graph.txt"].map(|name| folder.path().join(name));
+    let program = "commstime --machine qs22 --spes 4 --rounds 20 --quiet";
+    let read = |flags: &str| -> Vec<String> {
+        printed(&format!("{program} --trace {}{flags}", trace.display()));
+        let slices = read_slices(&fs::read(&trace).unwrap()).unwrap();
+        let reads = slices
+            .iter()
+            .filter(|slice| slice.name.starts_with("read "))
+            .map(|slice| format!("{}: {}", &slice.track[..5], slice.name));
+        BTreeSet::from_iter(reads).into_iter().collect()
+    };
+    assert_eq!(
+        read(&format!(" --volumes {}", graph.display())),
+        [
+            "SPE 0: read 23 messages, 184 bytes",
+            "SPE 1: read 24 messages, 192 bytes",
+            "SPE 2: read 23 messages, 184 bytes",
+            "SPE 3: read 23 messages, 184 bytes",
+        ]
+    );
+    assert!(read("").is_empty());
 }
 
 #[test]

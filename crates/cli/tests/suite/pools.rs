@@ -1,5 +1,8 @@
 //! The programs of `cellworks run` that use a pool of tasks, as a process.
 
+use std::collections::BTreeMap;
+use std::fs;
+
 use crate::common::list;
 use crate::common::program::{json, measured_here, printed, run};
 use cellworks_sim::trace::read_slices;
@@ -69,6 +72,44 @@ fn a_trace_has_the_tasks_of_each_spe() {
         let mut tasks = slices.iter().filter(|slice| slice.name == "update");
         let of_spe = tasks.any(|task| task.track.starts_with(spe));
         assert_eq!(of_spe, has_tasks, "{spe}");
+    }
+}
+
+/// The bytes of the volumes and of the trace are those of the same run.
+#[test]
+fn a_trace_has_what_each_worker_stole_from_each_other_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let [trace, graph] = ["trace.pftrace", "graph.txt"].map(|name| folder.path().join(name));
+    printed(&format!(
+        "lu --machine qs22 --size 256 --workers 4 --trace {} --volumes {}",
+        trace.display(),
+        graph.display()
+    ));
+    let mut shown = BTreeMap::new();
+    for slice in read_slices(&fs::read(trace).unwrap()).unwrap() {
+        let stolen = slice.name.strip_prefix("stole ");
+        let Some((bytes, from)) = stolen.and_then(|rest| rest.split_once(" bytes from worker "))
+        else {
+            continue;
+        };
+        // Worker i is on SPE i.
+        let by = slice.track.strip_prefix("SPE ").unwrap();
+        let (by, _) = by.split_once('/').unwrap();
+        let (times, sum) = shown.entry(format!("{from} {by} ")).or_insert((0, 0));
+        *times += 1;
+        *sum += bytes.parse::<u64>().unwrap();
+    }
+    let graph = fs::read_to_string(graph).unwrap();
+    let counted = graph.lines().filter(|line| line.contains(" messages, "));
+    assert_eq!(counted.clone().count(), shown.len(), "{shown:?}, {graph}");
+    assert!(!shown.is_empty());
+    for (edge, (times, bytes)) in shown {
+        let line = counted
+            .clone()
+            .find(|line| line.starts_with(&edge))
+            .unwrap();
+        let expected = format!("# {times} messages, {bytes} bytes");
+        assert!(line.ends_with(&expected), "{line}: {expected}");
     }
 }
 
