@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cellworks_mapping::{
-    Binding, Costs, JobBinding, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task,
-    Volumes, read,
+    Binding, Costs, JobBinding, Limit, Pattern, Place, Placement, Problem, ProblemError, Search,
+    Solution, Task, Volumes, read,
 };
 use cellworks_report::{
     Envelope, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
@@ -385,7 +385,10 @@ fn problem(
         let files = arguments.problem.files(arguments.file.as_deref());
         Failure::Usage(format!("{files}: {why}"))
     };
-    let problem = builder.build().map_err(|error| wrong(error.to_string()))?;
+    // Errors of the library name its own words, such as the method `capacity`.
+    let as_flag =
+        |error: ProblemError| wrong(error.to_string().replace("`capacity`", "--capacity"));
+    let problem = builder.build().map_err(as_flag)?;
     let tasks = problem.volumes().tasks();
     let places = (0..problem.costs().places()).map(Place);
     let room = places.fold(0_usize, |room, place| {

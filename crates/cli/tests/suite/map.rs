@@ -219,7 +219,7 @@ fn flags_that_make_no_sense() {
         &["--forbid", "3"],
         &format!(
             "{file}: 12 tasks do not fit on 12 places (forbidden: 1; tasks on each other place: 1): allow more \
-             tasks a place (`capacity`), or use fewer tasks"
+             tasks a place (--capacity), or use fewer tasks"
         ),
     );
     refused(
@@ -241,6 +241,22 @@ fn flags_that_make_no_sense() {
         "invalid value '3' for '--fix <TASK=PLACE>': it is a task, = and its place, both whole numbers from 0 on, \
          with commas between several, such as 0=3,1=2\n\nFor more information, try '--help'.",
     );
+}
+
+/// As the guide says: only forbidden places keep a job from being on one node.
+#[test]
+fn as_many_tasks_are_on_a_node_as_its_places_allow() {
+    let machine = "node:2@1.8us core:8@60ns";
+    for (flags, on_nodes) in [(&[][..], [0, 6]), (&["--forbid", "3-7,11-15"], [3, 3])] {
+        let ring = ["--pattern", "ring", "--tasks", "6", "--costs", machine];
+        let report = solve(&[&ring[..], flags, &["--time", "1", "--format", "json"]].concat());
+        let report = report.json();
+        let cpus = list(&report, "cpus");
+        let on = |node: usize| cpus.iter().filter(|cpu| cpu["node"] == node).count();
+        let mut counts = [on(0), on(1)];
+        counts.sort_unstable();
+        assert_eq!(counts, on_nodes, "{flags:?}");
+    }
 }
 
 /// Four tasks. Tasks 0 and 2 communicate much, and so do tasks 1 and 3.
@@ -421,7 +437,7 @@ fn a_wrong_graph_is_named_with_line_and_rule() {
         "0 4 1\n",
         cores,
         "{}/graph.txt on {}/cores.csv: 5 tasks do not fit on 4 places (forbidden: 0; tasks on each other place: \
-         1): allow more tasks a place (`capacity`), or use fewer tasks",
+         1): allow more tasks a place (--capacity), or use fewer tasks",
     );
     refused(
         "",
@@ -1224,7 +1240,7 @@ fn tasks_are_counted_before_they_take_memory() {
             ("cores.csv", cores),
             &format!(
                 "{{}}/graph.txt on {{}}/cores.csv: {tasks} tasks do not fit on 3 places (forbidden: 0; tasks on each \
-                 other place: 1): allow more tasks a place (`capacity`), or use fewer tasks"
+                 other place: 1): allow more tasks a place (--capacity), or use fewer tasks"
             ),
         );
     }
@@ -1250,7 +1266,7 @@ fn tasks_are_counted_before_they_take_memory() {
     ];
     solve(&pattern).refused(&format!(
         "error: the pattern all-to-all on {cores}: 1000000 tasks do not fit on 3 places (forbidden: 0; tasks on each \
-         other place: 1): allow more tasks a place (`capacity`), or use fewer tasks\n"
+         other place: 1): allow more tasks a place (--capacity), or use fewer tasks\n"
     ));
     let explain = |problem: &[&str]| {
         Run::of(
