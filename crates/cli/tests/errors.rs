@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
+use std::num::ParseIntError;
 use std::path::Path;
 
 use cellworks::csp::Unsent;
@@ -274,19 +275,30 @@ fn all_threads_are_passed_what_was_not_written_or_failed() {
         Some(&Ended::Poisoned)
     );
 
-    fn failed(failed: Result<(), ProcessError>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        failed.map_err(ProcessError::into_inner)?;
-        Ok(())
+    fn size(of: &str) -> Result<u32, Box<dyn Error + Send + Sync>> {
+        let size = network(|_| -> Result<u32, ProcessError> { Ok(of.parse()?) });
+        size.map_err(ProcessError::into_inner)
     }
-    let error = failed(Err("no shoe has this size".into()));
-    assert_eq!(error.unwrap_err().to_string(), "no shoe has this size");
+    assert_eq!(size("38").unwrap(), 38);
+    assert!(size("tall").unwrap_err().is::<ParseIntError>());
+}
+
+#[test]
+fn anyhow_is_passed_what_a_process_returns() {
+    fn size(of: &str) -> Result<u32, anyhow::Error> {
+        let size = network(|_| -> Result<u32, ProcessError> { Ok(of.parse()?) });
+        size.map_err(|error| anyhow::Error::from_boxed(error.into_inner()))
+    }
+    assert_eq!(size("38").unwrap(), 38);
+    let text = size("tall").unwrap_err().to_string();
+    assert_eq!(text, "invalid digit found in string");
 }
 
 #[test]
 fn what_a_process_returns_shows_the_error_within() {
     /// The order was not written.
     #[derive(Debug)]
-    struct NoOrder(std::num::ParseIntError);
+    struct NoOrder(ParseIntError);
 
     impl std::fmt::Display for NoOrder {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
