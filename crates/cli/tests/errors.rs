@@ -72,6 +72,8 @@ fn listed() -> impl Iterator<Item = &'static str> {
         cellworks_big_endian::RewriteError,
         cellworks_apps::ParameterError,
         cellworks_apps::ProgramError,
+        cellworks_apps::exchange::MappingError,
+        cellworks_apps::exchange::SweepError,
         cellworks_report::ReadError,
         cellworks_report::compare::CompareError,
         cellworks_reproduce::PaperError,
@@ -107,12 +109,31 @@ fn all_public_errors_may_be_sent_and_shared() {
         });
     }
     assert_eq!(listed, found, "the listed and the found errors");
+    let table = include_str!("../../../docs/errors.md").lines();
+    let table: BTreeSet<_> = table
+        .filter_map(|row| row.strip_prefix("| ")?.split_once(" | `"))
+        .filter_map(|(of, rest)| Some(format!("{of}: {}", rest.split_once('`')?.0)))
+        .collect();
+    assert_eq!(
+        table, listed,
+        "the errors in docs/errors.md and the listed ones"
+    );
     let variants: Vec<_> = found.difference(&by_hand).collect();
     assert!(
         variants.is_empty(),
         "the `Debug` of these errors does not read as their `Display`: {variants:?}; use \
          `cellworks_machine::debug_by_display!`"
     );
+}
+
+#[test]
+fn errors_within_modules_are_found() {
+    let text = "mod a { pub mod b { #[derive(thiserror::Error)] pub struct Lost; } }";
+    let mut found = Vec::new();
+    find_in(syn::parse_file(text).unwrap().items, &mut |name, _| {
+        found.push(name);
+    });
+    assert_eq!(found, ["Lost"]);
 }
 
 /// What a `main` prints that returns the error.
@@ -161,36 +182,44 @@ fn find(folder: &Path, each: &mut dyn FnMut(String, Found)) {
         let Ok(file) = syn::parse_file(&text) else {
             continue;
         };
-        let is_public =
-            |visibility: &syn::Visibility| matches!(visibility, syn::Visibility::Public(_));
-        for item in file.items {
-            let name = match item {
-                syn::Item::Struct(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
-                    item.ident
+        find_in(file.items, each);
+    }
+}
+
+fn find_in(items: Vec<syn::Item>, each: &mut dyn FnMut(String, Found)) {
+    let is_public = |visibility: &syn::Visibility| matches!(visibility, syn::Visibility::Public(_));
+    for item in items {
+        let name = match item {
+            syn::Item::Struct(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
+                item.ident
+            }
+            syn::Item::Enum(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
+                item.ident
+            }
+            syn::Item::Mod(module) => {
+                let items = module.content.map(|(_, items)| items);
+                find_in(items.unwrap_or_default(), each);
+                continue;
+            }
+            syn::Item::Impl(item) => {
+                if let Some(name) = implementing(&item, "fmt", "Debug") {
+                    each(name.to_string(), Found::DebugByDisplay);
                 }
-                syn::Item::Enum(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
-                    item.ident
+                match implementing(&item, "std", "Error") {
+                    Some(name) => name,
+                    None => continue,
                 }
-                syn::Item::Impl(item) => {
-                    if let Some(name) = implementing(&item, "fmt", "Debug") {
-                        each(name.to_string(), Found::DebugByDisplay);
-                    }
-                    match implementing(&item, "std", "Error") {
-                        Some(name) => name,
-                        None => continue,
-                    }
+            }
+            syn::Item::Macro(item) => {
+                let of = item.mac.path.segments.last().map(|it| it.ident.to_string());
+                if of.as_deref() == Some("debug_by_display") {
+                    each(item.mac.tokens.to_string(), Found::DebugByDisplay);
                 }
-                syn::Item::Macro(item) => {
-                    let of = item.mac.path.segments.last().map(|it| it.ident.to_string());
-                    if of.as_deref() == Some("debug_by_display") {
-                        each(item.mac.tokens.to_string(), Found::DebugByDisplay);
-                    }
-                    continue;
-                }
-                _ => continue,
-            };
-            each(name.to_string(), Found::Error);
-        }
+                continue;
+            }
+            _ => continue,
+        };
+        each(name.to_string(), Found::Error);
     }
 }
 
