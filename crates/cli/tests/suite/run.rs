@@ -136,6 +136,29 @@ fn a_page_has_curves_and_a_trace_is_of_one_run() {
 }
 
 #[test]
+fn counters_after_the_start_are_shorter_by_the_start() {
+    let of = |flag: &str| {
+        let mut report = json(&format!(
+            "commstime --machine ps3 --spes 4 --rounds 20 --counters {flag}"
+        ));
+        (report["counters"].take(), report["results"].take())
+    };
+    let ((all, results), (window, same)) = (of(""), of("--after-start"));
+    assert_eq!(results, same, "the run is the same");
+    let ns = |counters: &Value, name: &str| counters[name].as_f64().unwrap();
+    let [began, elapsed] = ["began_ns", "elapsed_ns"].map(|name| ns(&window, name));
+    assert_eq!(ns(&all, "began_ns"), 0.0);
+    // Each of the four programs takes more than a millisecond to start.
+    assert!(began > 4e6, "{window}");
+    assert!(began + elapsed <= ns(&all, "elapsed_ns"), "{all} {window}");
+    assert!(elapsed < ns(&all, "elapsed_ns") / 50.0, "{all} {window}");
+    // The last SPE to start has no program for most of the run, and one for all of the window.
+    let idle = |counters: &Value| ns(&list(counters, "spes")[3], "idle_ns");
+    assert!(idle(&all) > 0.9 * ns(&all, "elapsed_ns"), "{all}");
+    assert!(idle(&window) < 0.01 * elapsed, "{window}");
+}
+
+#[test]
 fn the_bottleneck_of_a_program_is_found_by_its_first_number() {
     let flags = format!("aes {SMALL} --buffering double --bottleneck --format json");
     let report: serde_json::Value = serde_json::from_str(&printed(&flags)).unwrap();
