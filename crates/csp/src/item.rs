@@ -72,7 +72,7 @@ use cellworks_machine::{Span, Time};
     message = "`{Self}` is no item, so it cannot be written to a channel",
     label = "not an `Item`",
     note = "a type of your crate becomes an item by `impl Item for {Self} {{}}`, or, if it owns data on the heap, by `item!` with its fields or variants",
-    note = "a type of another crate is written in a `Foreign`, as in `writer.write(process, Foreign(value))`",
+    note = "a type of another crate is written in a `Foreign`, as in `writer.write(process, Foreign(value))`, if it is `Send`: an `Arc` is, and an `Rc` is not",
     note = "`Item`, `item!` and `Foreign` are in `cellworks::prelude`, and in `cellworks_csp`"
 )]
 pub trait Item: Send {
@@ -127,7 +127,7 @@ macro_rules! item {
     };
 }
 
-/// A value of a type that another crate defines, as an item.
+/// A value of a type that another crate defines, as an item. The type is any that is `Send`.
 ///
 /// [`bytes`](Item::bytes) returns the size of the value without data on the heap. If a simulated
 /// machine is to count such data, define a struct with the value, and `impl Item` with `bytes`.
@@ -153,7 +153,19 @@ macro_rules! item {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Foreign<T>(pub T);
 
-impl<T: Send> Item for Foreign<T> {}
+impl<T: SentAway> Item for Foreign<T> {}
+
+/// What a [`Foreign`] may have: any type that is `Send`. For others the compiler reports this text.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be sent to another thread, so it cannot be written to a channel",
+    label = "not `Send`",
+    note = "use an `Arc` in place of an `Rc`, and an atomic or a `Mutex` in place of a `Cell` or a `RefCell`",
+    note = "or write the data itself, and let the reading process make the value"
+)]
+pub trait SentAway: Send {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send> SentAway for T {}
 
 macro_rules! plain {
     ($($type:ty),*) => { $(impl Item for $type {})* };

@@ -1,0 +1,9 @@
+//! Two threads may not share the count of an `Rc`, so an `Rc` is no item, not even in a `Foreign`.
+use std::rc::Rc;
+
+use cellworks_csp::{Channel, Foreign};
+
+fn main() {
+    let (_writer, _reader) = Channel::new().one_to_one::<Rc<u32>>();
+    let (_writer, _reader) = Channel::new().one_to_one::<Foreign<Rc<u32>>>();
+}
