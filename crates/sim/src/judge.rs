@@ -1,7 +1,9 @@
 //! Sentences about the part that limits a run: what is true of it on this machine, in this run.
 
+use cellworks_machine::Processor;
+
 use crate::description::Description;
-use crate::observe::{Counters, PartCounters, SpeCounters, share_of};
+use crate::observe::{Cause, Counters, PartCounters, SpeCounters, share_of};
 use crate::part::Part;
 
 /// A part that is busy for a smaller share of the window costs latency, and its rate is no limit.
@@ -24,6 +26,16 @@ const AS_MUCH: f64 = 0.5;
 pub(crate) struct Judge<'a> {
     machine: &'a Description,
     counters: Option<&'a Counters>,
+}
+
+/// The wait of an SPE that takes longest.
+struct LongestWait {
+    wait: &'static str,
+    /// The share of the window.
+    share: f64,
+    /// The processor for which the SPE waits longest, with the share of the window, if processors
+    /// end these waits.
+    partner: Option<(Processor, f64)>,
 }
 
 impl<'a> Judge<'a> {
@@ -70,9 +82,13 @@ impl<'a> Judge<'a> {
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         match busy {
             Some((spe, busy)) if part == Part::Spus && busy < FULL => {
-                let waits = self
-                    .longest_wait()
-                    .map(|(wait, share)| format!(" and {wait} for {}", percent(share)));
+                let waits = self.longest_wait().map(|longest| {
+                    let most = longest.partner.map(|(who, share)| {
+                        format!(", most of all for {who} ({})", percent(share))
+                    });
+                    let (wait, share) = (longest.wait, percent(longest.share));
+                    format!(" and {wait} for {share}{}", most.unwrap_or_default())
+                });
                 let waits = waits.unwrap_or_default();
                 format!(
                     "The bottleneck is {part}: {spe} computes for {}{waits}.",
@@ -204,7 +220,7 @@ impl<'a> Judge<'a> {
             .busiest(Part::Spus)
             .is_none_or(|(_, busy)| busy >= FULL);
         match self.longest_wait() {
-            Some((wait, _)) if !is_full => match wait {
+            Some(longest) if !is_full => match longest.wait {
                 "waits for DMA" => {
                     "Use two buffers or more, so that transfers go on while the SPE \
                      computes, or compute less."
@@ -217,7 +233,7 @@ impl<'a> Judge<'a> {
                     "Let each SPE have work to do while it waits, or compute less{on_more}."
                 ),
             },
-            Some((wait, share)) => format!(
+            Some(LongestWait { wait, share, .. }) => format!(
                 "Compute less{on_more}: the SPE {wait} for only {:.1} %.",
                 share * 100.0
             ),
@@ -225,21 +241,39 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Returns for what the busiest SPE waits for the longest time, and the share of the window.
-    fn longest_wait(&self) -> Option<(&'static str, f64)> {
+    /// Returns for what the busiest SPE waits for the longest time.
+    fn longest_wait(&self) -> Option<LongestWait> {
         let counters = self.counters?;
         let did = counters.spes.iter().rev().max_by_key(|one| one.computing)?;
         let waits = [
-            ("waits for DMA", did.waiting_for_dma),
-            ("waits for mailboxes", did.waiting_for_mailbox),
-            ("waits for signals", did.waiting_for_signal),
-            ("waits for locks", did.waiting_for_lock),
-            ("waits for something else", did.waiting_for_other),
-            ("is idle", did.idle),
+            ("waits for DMA", did.waiting_for_dma, Some(Cause::Dma)),
+            (
+                "waits for mailboxes",
+                did.waiting_for_mailbox,
+                Some(Cause::Mailbox),
+            ),
+            (
+                "waits for signals",
+                did.waiting_for_signal,
+                Some(Cause::Signal),
+            ),
+            ("waits for locks", did.waiting_for_lock, Some(Cause::Lock)),
+            (
+                "waits for something else",
+                did.waiting_for_other,
+                Some(Cause::Other),
+            ),
+            ("is idle", did.idle, None),
         ];
-        let (wait, longest) = waits.into_iter().rev().max_by_key(|(_, span)| *span)?;
+        let (wait, longest, cause) = waits.into_iter().rev().max_by_key(|(_, span, _)| *span)?;
         let share = share_of(longest, counters.elapsed);
-        (share >= 0.0005).then_some((wait, share))
+        let partner = cause.and_then(|cause| did.longest_waited_for(cause));
+        let partner = partner.map(|(who, span)| (who, share_of(span, counters.elapsed)));
+        (share >= 0.0005).then_some(LongestWait {
+            wait,
+            share,
+            partner,
+        })
     }
 
     fn of_kind(&self, part: Part) -> Vec<&PartCounters> {

@@ -134,7 +134,7 @@ impl SimPpe {
         } else {
             self.pay_for_store(to);
         }
-        let resumed = world.deliver(world.spe(to), register, word);
+        let resumed = world.deliver(self.processor(), world.spe(to), register, word);
         world.resume_now(resumed);
     }
 
@@ -304,7 +304,8 @@ impl Wake for SimPpe {
     #[track_caller]
     fn notify(&self, to: Processor) {
         self.world().compute(self.processor(), 1);
-        self.world().notify(self.world().named(to));
+        let to = self.world().named(to);
+        self.world().notify_by(self.processor(), to);
     }
 
     fn sleeper(&self) -> Sleeper {
@@ -316,7 +317,8 @@ impl Wake for SimPpe {
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
-        self.world().notify(self.world().named(sleeper.processor()));
+        let sleeper = self.world().named(sleeper.processor());
+        self.world().notify_by(self.processor(), sleeper);
     }
 
     fn remote_waker(&self) -> RemoteWaker {

@@ -30,6 +30,8 @@ pub(crate) struct SimProcessor {
     /// The time at which a thread last began to wait: the clock plus the lag. Before this time, no
     /// `ready` closure of the processor is called.
     pub busy_until: Cell<Moment>,
+    /// The processor whose word or call makes the waiting threads check their conditions.
+    pub woken_by: Cell<Option<ProcessorIndex>>,
 }
 
 #[derive(Default)]
@@ -85,6 +87,7 @@ impl SimProcessor {
             places: Places::default(),
             lag: Cell::default(),
             busy_until: Cell::default(),
+            woken_by: Cell::default(),
         }
     }
 

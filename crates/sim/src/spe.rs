@@ -244,7 +244,7 @@ impl SimSpe {
     fn send_to_itself(&self, register: ProblemStateRegister, word: u32) {
         let (world, processor) = (&self.world, self.processor());
         world.pass(processor, world.costs.issue);
-        let resumed = world.deliver(processor, register, word);
+        let resumed = world.deliver(processor, processor, register, word);
         world.resume_now(resumed);
     }
 
@@ -306,7 +306,7 @@ impl Wake for SimSpe {
     #[track_caller]
     fn notify(&self, to: Processor) {
         self.world.compute(self.processor(), 1);
-        self.world.notify(self.world.named(to));
+        self.world.notify_by(self.processor(), self.world.named(to));
     }
 
     fn sleeper(&self) -> Sleeper {
@@ -318,7 +318,8 @@ impl Wake for SimSpe {
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
-        self.world.notify(self.world.named(sleeper.processor()));
+        let sleeper = self.world.named(sleeper.processor());
+        self.world.notify_by(self.processor(), sleeper);
     }
 
     fn remote_waker(&self) -> RemoteWaker {

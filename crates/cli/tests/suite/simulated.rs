@@ -403,6 +403,28 @@ fn the_computation_limits_only_as_far_as_the_spe_does_not_wait() {
     );
 }
 
+/// In a ring each process waits for its neighbours, and the one beside the PPE for the PPE.
+#[test]
+fn a_verdict_names_the_processor_that_is_waited_for_most() {
+    const RING: &str = "run ratio --machine ps3 --spes 4 --operations 10000";
+    let [in_json, _] = verdict(RING);
+    let (_, partner) = in_json.split_once(", most of all for ").unwrap();
+    assert!(
+        partner.starts_with("the PPE (") || partner.starts_with("SPE "),
+        "{in_json}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let mut command = cellworks();
+    command
+        .args(RING.split(' '))
+        .args(["--bottleneck", "--html"]);
+    let run = Run::of(command.arg(&page));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(measured(&run)).contains(&in_json), "{}", run.out);
+    assert!(words(&fs::read_to_string(page).unwrap()).contains(&in_json));
+}
+
 /// More buffers change nothing for one SPE, because its MFC has all its requests under way.
 #[test]
 fn the_full_requests_of_an_mfc_limit_and_no_latency_in_them() {

@@ -11,6 +11,15 @@ use crate::time::Moment;
 use crate::world::World;
 
 impl World {
+    /// Queues an event at the present time that checks the waiting threads of a processor, because
+    /// of what another processor did.
+    pub fn notify_by(&self, by: &SimProcessor, processor: &SimProcessor) {
+        if !processor.threads.borrow().waiting.is_empty() {
+            processor.woken_by.set(Some(by.index));
+        }
+        self.notify(processor);
+    }
+
     /// Queues an event at the present time that checks the waiting threads of a processor.
     pub fn notify(&self, processor: &SimProcessor) {
         if processor.threads.borrow().waiting.is_empty() || threads::is_cancelled() {
@@ -75,6 +84,8 @@ impl World {
             }
             threads.make_ready(place);
         }
-        self.dispatch(processor)
+        let next = self.dispatch(processor);
+        processor.woken_by.set(None);
+        next
     }
 }

@@ -29,6 +29,9 @@ impl World {
         processor.running.set(Some(who));
         let now = self.clock.now().max(processor.busy_until.get());
         let mut observer = self.observers.observer.borrow_mut();
+        if let Some(by) = processor.woken_by.take() {
+            observer.is_woken(now, processor.id, by);
+        }
         observer.goes_on(now, processor.id, who.number);
         drop(observer);
         if processor.loaded.get() == Some(who.thread) {

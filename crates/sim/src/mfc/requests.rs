@@ -241,8 +241,9 @@ impl World {
         self.finish_if_complete(&mut mfc, place);
         self.pump(&mut mfc);
         drop(mfc);
-        let resumed =
-            delivered.and_then(|(to, register, word)| self.deliver(self.spe(to), register, word));
+        let resumed = delivered.and_then(|(to, register, word)| {
+            self.deliver(self.spe(spe), self.spe(to), register, word)
+        });
         match (resumed, self.check_if_finished(spe)) {
             (Some(resumed), Some(later)) => {
                 self.clock.plan_now(Event::resume(later));

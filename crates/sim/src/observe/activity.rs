@@ -18,6 +18,8 @@ pub enum Cause {
 }
 
 impl Cause {
+    pub(super) const COUNT: usize = 5;
+
     pub(super) const fn wait(self) -> &'static str {
         match self {
             Self::Dma => "waiting for DMA",
@@ -57,5 +59,11 @@ impl Activity {
             Self::Computing => 1,
             Self::Waiting(cause) => 2 + cause as usize,
         }
+    }
+
+    /// Returns the number of the cause, if the activity of this [`index`](Self::index) is a wait.
+    #[inline]
+    pub(super) const fn cause_of(index: usize) -> Option<usize> {
+        index.checked_sub(2)
     }
 }

@@ -2,9 +2,10 @@
 
 use std::{fmt, iter};
 
-use cellworks_machine::Span;
+use cellworks_machine::{Processor, Span, SpeId};
 
 use super::activity::{Activity, Cause};
+use crate::index::{PPE, ProcessorIndex};
 use crate::issuer::Issuer;
 use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
@@ -32,11 +33,32 @@ pub struct SpeCounters {
     pub commands: u64,
     /// The number of bytes that these commands have moved.
     pub bytes: u64,
+    /// The time of the waits that a processor has ended, by the processor's index and the cause.
+    pub(crate) waited_for: Vec<[Span; Cause::COUNT]>,
 }
 
 impl SpeCounters {
+    /// Returns the processor that ended the waits of a cause that took longest, and their time. It
+    /// sent the word, made room in the mailbox, or woke the SPE. `None` for waits that no processor
+    /// ended, such as those for transfers.
+    pub fn longest_waited_for(&self, cause: Cause) -> Option<(Processor, Span)> {
+        let times = self.waited_for.iter().map(|times| times[cause as usize]);
+        // Of several equal ones, the first.
+        let (index, longest) = times.enumerate().rev().max_by_key(|(_, time)| *time)?;
+        let processor = match index {
+            PPE => Processor::Ppe,
+            index => Processor::Spe(SpeId::new(index as u16 - 1)),
+        };
+        (longest > Span::default()).then_some((processor, longest))
+    }
+
     /// Returns the counters from `earlier` on.
     fn since(&self, earlier: &Self) -> Self {
+        let none = [Span::default(); Cause::COUNT];
+        let before = earlier.waited_for.iter().chain(iter::repeat(&none));
+        let waited_for = self.waited_for.iter().zip(before);
+        let waited_for = waited_for
+            .map(|(times, before)| std::array::from_fn(|cause| less(times[cause], before[cause])));
         Self {
             computing: less(self.computing, earlier.computing),
             waiting_for_dma: less(self.waiting_for_dma, earlier.waiting_for_dma),
@@ -47,6 +69,7 @@ impl SpeCounters {
             idle: less(self.idle, earlier.idle),
             commands: self.commands - earlier.commands,
             bytes: self.bytes - earlier.bytes,
+            waited_for: waited_for.collect(),
         }
     }
 }
@@ -346,6 +369,9 @@ pub(super) struct SpeCount {
     since: Moment,
     /// The time of each activity, by [`Activity::index`].
     spent: [Femtoseconds; Activity::COUNT],
+    /// The time of the waits that each processor has ended, from `counted_from` on, by cause.
+    waited_for: Vec<[Femtoseconds; Cause::COUNT]>,
+    counted_from: Moment,
     commands: u64,
     bytes: u64,
     /// The ids and bytes of the incomplete commands.
@@ -359,6 +385,8 @@ impl SpeCount {
             before: activity.index(),
             since: Moment::START,
             spent: [Femtoseconds::ZERO; Activity::COUNT],
+            waited_for: Vec::new(),
+            counted_from: Moment::START,
             commands: 0,
             bytes: 0,
             in_flight: Vec::with_capacity(32),
@@ -372,6 +400,25 @@ impl SpeCount {
         self.since = now;
         self.before = self.activity;
         self.activity = activity.index();
+    }
+
+    /// Adds the present wait, if there is one, to the time that the SPE has waited for a processor.
+    #[inline]
+    pub fn is_woken(&mut self, now: Moment, by: ProcessorIndex) {
+        let Some(cause) = Activity::cause_of(self.activity) else {
+            return;
+        };
+        if self.waited_for.len() <= by {
+            let none = [Femtoseconds::ZERO; Cause::COUNT];
+            self.waited_for.resize(by + 1, none);
+        }
+        let waited = now.saturating_since(self.since.max(self.counted_from));
+        self.waited_for[by][cause] += waited;
+    }
+
+    /// Leaves out what a present wait took until now.
+    pub fn begin_window(&mut self, now: Moment) {
+        self.counted_from = now;
     }
 
     #[inline]
@@ -403,6 +450,7 @@ impl SpeCount {
         let ahead = self.since.saturating_since(now);
         times[self.before] = times[self.before].saturating_sub(ahead);
         let spent = |activity: Activity| Span::from(times[activity.index()]);
+        let waited_for = self.waited_for.iter().map(|times| times.map(Span::from));
         SpeCounters {
             computing: spent(Activity::Computing),
             waiting_for_dma: spent(Activity::Waiting(Cause::Dma)),
@@ -413,6 +461,7 @@ impl SpeCount {
             idle: spent(Activity::Idle),
             commands: self.commands,
             bytes: self.bytes,
+            waited_for: waited_for.collect(),
         }
     }
 }

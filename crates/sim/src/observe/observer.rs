@@ -6,6 +6,7 @@ use super::activity::{Activity, Cause};
 use super::counters::{Counters, MfcCount, PartCounters, ResourceCounters, Snapshot, SpeCount};
 use super::hash::Hash;
 use super::trace::{Arguments, Tracer};
+use crate::index::{PPE, ProcessorIndex};
 use crate::issuer::Issuer;
 use crate::part::Part;
 use crate::time::Moment;
@@ -107,6 +108,13 @@ impl Observer {
             tracer.thread_waits(now, of, thread, cause);
             tracer.activity(now, of, Activity::Waiting(cause));
         }
+    }
+
+    /// Records that a processor that may wait goes on because of another, by its index. It does not
+    /// go into the hash, which has the actions of both.
+    #[inline(always)]
+    pub fn is_woken(&mut self, now: Moment, of: Processor, by: ProcessorIndex) {
+        self.processors[index_of(of)].is_woken(now, by);
     }
 
     /// Records that a cooperative thread runs on a processor, in place of the previous thread.
@@ -222,6 +230,9 @@ impl Observer {
         parts: Vec<PartCounters>,
     ) {
         self.window = [Some(self.snapshot(now, resources, parts)), None];
+        for processor in &mut self.processors {
+            processor.begin_window(now);
+        }
     }
 
     /// Ends the window, if it has begun. A later end takes the place of an earlier one.
@@ -305,22 +316,22 @@ impl Observer {
 
     #[inline]
     fn count(&mut self, now: Moment, of: Processor, activity: Activity) {
-        let processor = match of {
-            Processor::Ppe => 0,
-            Processor::Spe(spe) => spe.index() + 1,
-        };
-        self.processors[processor].activity(now, activity);
+        self.processors[index_of(of)].activity(now, activity);
     }
 
     /// Adds a call to the hash: its kind, time, processor and a detail.
     #[inline]
     fn record(&mut self, call: Call, now: Moment, of: Processor, detail: u32) {
-        let of = match of {
-            Processor::Ppe => 0,
-            Processor::Spe(spe) => spe.index() as u64 + 1,
-        };
+        let of = index_of(of) as u64;
         self.hash.word(now.as_femtoseconds());
         self.hash
             .word(call as u64 | of << 8 | u64::from(detail) << 32);
+    }
+}
+
+fn index_of(processor: Processor) -> ProcessorIndex {
+    match processor {
+        Processor::Ppe => PPE,
+        Processor::Spe(spe) => spe.index() + 1,
     }
 }

@@ -19,20 +19,25 @@ impl World {
     /// Stores an arrived word in its register, and returns the receiving processor.
     #[inline(always)]
     pub fn word_arrives(&self, index: u32) -> &SimProcessor {
-        let (to, register, word) = self.bus.flights.borrow_mut().end(index);
+        let mut flights = self.bus.flights.borrow_mut();
+        let ((from, to), (register, word)) = (flights.ends(index), flights.end(index));
+        drop(flights);
         let to = self.processor(to);
         to.words.put(register, word);
+        to.woken_by.set(Some(from));
         to
     }
 
-    /// Stores a word in a register. Returns the thread that continues now, if any.
+    /// Stores a word of a processor in a register. Returns the thread that continues now, if any.
     pub fn deliver(
         &self,
+        from: &SimProcessor,
         to: &SimProcessor,
         register: ProblemStateRegister,
         word: u32,
     ) -> Option<ThreadIndex> {
         to.words.put(register, word);
+        to.woken_by.set(Some(from.index));
         self.check(to)
     }
 }

@@ -64,12 +64,12 @@ impl Flights {
         (from as ProcessorIndex, to as ProcessorIndex)
     }
 
-    /// Frees the entry of a word. Returns the word with its receiving processor and register.
+    /// Frees the entry of a word. Returns the word with its register.
     #[inline]
-    pub(super) fn end(&mut self, index: u32) -> (ProcessorIndex, ProblemStateRegister, u32) {
+    pub(super) fn end(&mut self, index: u32) -> (ProblemStateRegister, u32) {
         let place = &mut self.flights[index as usize];
         place.next_free = self.free;
         self.free = index;
-        (place.to as ProcessorIndex, place.register, place.word)
+        (place.register, place.word)
     }
 }

@@ -3,7 +3,6 @@
 use cellworks_machine::ProblemStateRegister;
 use cellworks_machine::mailbox::Outbound;
 
-use super::registers::Words;
 use crate::index::PPE;
 use crate::processor::SimProcessor;
 use crate::queue::{Event, Kind};
@@ -39,7 +38,7 @@ impl World {
     pub fn take_inbound(&self, of: &SimProcessor) -> Option<u32> {
         let word = of.words.inbound.pop()?;
         if of.words.is_room_wanted.get() {
-            self.wake_for_room(&of.words);
+            self.wake_for_room(of);
         }
         Some(word)
     }
@@ -48,13 +47,14 @@ impl World {
     /// them may not need the room any more. Those that find no room wait again, in the same order.
     #[cold]
     #[inline(never)]
-    fn wake_for_room(&self, words: &Words) {
+    fn wake_for_room(&self, of: &SimProcessor) {
+        let words = &of.words;
         words.is_room_wanted.set(false);
         let wanting = words.wanting_room.take();
         let blocked = words.blocked.take();
         wanting
             .into_iter()
-            .for_each(|processor| self.notify(self.processor(processor)));
+            .for_each(|processor| self.notify_by(of, self.processor(processor)));
         blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
     }
 
@@ -64,13 +64,13 @@ impl World {
             return false;
         }
         place.set(Some(word));
-        self.notify(self.processor(PPE));
+        self.notify_by(of, self.processor(PPE));
         true
     }
 
     pub fn take_outbound(&self, of: &SimProcessor, mailbox: Outbound) -> Option<u32> {
         let word = of.words.outbound[mailbox.index()].take()?;
-        self.notify(of);
+        self.notify_by(self.processor(PPE), of);
         Some(word)
     }
 }

@@ -1,9 +1,11 @@
 //! The window of a run, to which its counters refer, and machines with a free part.
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{CellSpe, Cycles, Machine, Span, Spe, SpeId};
+use cellworks_machine::{CellSpe, Cycles, Machine, Processor, RunError, Span, Spe, SpeId};
 use cellworks_sim::trace::read_slices;
-use cellworks_sim::{Bottleneck, Counters, Description, Part, Sim, SimBuilder, SimError, Window};
+use cellworks_sim::{
+    Bottleneck, Cause, Counters, Description, Part, Sim, SimBuilder, SimError, Window,
+};
 
 use crate::trace::Kept;
 
@@ -184,6 +186,76 @@ fn a_word_has_a_time_without_each_part_and_no_part_makes_it_longer() {
         let cheap = took(Sim::builder(description()).free(Part::Programs));
         assert!(cheap < whole / 10, "{cheap} of {whole}");
     }
+}
+
+/// SPE 0 computes, gives SPE 1 a word, and waits for the answer, for which SPE 1 computes half as
+/// long. Both wait for a word of the PPE before they begin.
+fn ask_ten_times(sim: &Sim, window: bool) -> Result<Counters, RunError> {
+    let [asks, answers] = [0, 1].map(SpeId::new);
+    sim.run(|ppe| {
+        let begin = |spe, partner, cycles: u64| {
+            ppe.spawn(spe, move |spe: &<Sim as Machine>::Spe| {
+                spe.read_in_mbox();
+                for _ in 0..10 {
+                    if partner == asks {
+                        spe.read_in_mbox();
+                    }
+                    spe.compute(Cycles(cycles));
+                    spe.write_in_mbox_of(partner, 1);
+                    if partner == answers {
+                        spe.read_in_mbox();
+                    }
+                }
+            })
+        };
+        let programs = [begin(asks, answers, 20_000), begin(answers, asks, 10_000)];
+        if window {
+            ppe.begin_window();
+        }
+        // The answering SPE has its word first.
+        for spe in [answers, asks] {
+            ppe.write_in_mbox(spe, 0);
+        }
+        programs.into_iter().for_each(|one| one.join().unwrap());
+    })?;
+    Ok(sim.counters().unwrap())
+}
+
+#[test]
+fn waits_are_for_the_processor_that_ends_them() {
+    let waited = |window| {
+        let counters = ask_ten_times(&ps3().build().unwrap(), window).unwrap();
+        let spe = counters.spes[0].clone();
+        assert_eq!(spe.longest_waited_for(Cause::Signal), None);
+        let longest = spe.longest_waited_for(Cause::Mailbox).unwrap();
+        assert!(longest.1 <= spe.waiting_for_mailbox, "{longest:?}");
+        longest
+    };
+    // While SPE 1 starts, SPE 0 waits for the PPE. The window leaves this out.
+    let (of_run, start) = waited(false);
+    assert_eq!(of_run, Processor::Ppe);
+    assert!(start >= Span::from_nanoseconds(1_675_000), "{start}");
+    let (in_window, answers) = waited(true);
+    assert_eq!(in_window, Processor::Spe(SpeId::new(1)));
+    let computed = Span::from_femtoseconds(10 * 10_000 * 312_500);
+    assert!(
+        answers >= computed && answers < computed + computed / 2,
+        "{answers}"
+    );
+}
+
+#[test]
+fn a_verdict_names_the_processor_that_the_busiest_spe_waits_for() {
+    let found = Bottleneck::find(ps3, |sim| {
+        let counters = ask_ten_times(sim, true)?;
+        Ok::<_, Box<dyn std::error::Error>>(counters.elapsed)
+    });
+    let verdict = found.unwrap().verdict;
+    let begin = "The bottleneck is the SPUs: SPE 0 computes for ";
+    assert!(verdict.starts_with(begin), "{verdict}");
+    let (_, waits) = verdict.split_once(" and waits for mailboxes for ").unwrap();
+    assert!(waits.contains(" %, most of all for SPE 1 ("), "{verdict}");
+    assert!(waits.ends_with(" %)."), "{verdict}");
 }
 
 #[test]
