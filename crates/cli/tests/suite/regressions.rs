@@ -132,6 +132,79 @@ fn results_are_exported_for_each_service() {
     assert_eq!((&dmaget["value"], &dmaget["unit"]), (p50, &json!("ns")));
 }
 
+/// Asserts that an object has these keys with numbers or texts, perhaps some of the second, and no
+/// others.
+#[track_caller]
+fn has_keys(object: &Value, required: &[(&str, Kind)], possible: &[(&str, Kind)]) {
+    let object = object.as_object().unwrap();
+    for (key, _) in required {
+        assert!(object.contains_key(*key), "{key}: {object:?}");
+    }
+    for (key, value) in object {
+        let mut allowed = required.iter().chain(possible);
+        let (_, kind) = allowed
+            .find(|(name, _)| name == key)
+            .unwrap_or_else(|| panic!("{key}: {object:?}"));
+        let is_right = match kind {
+            Kind::Number => value.is_number(),
+            Kind::Text => value.is_string(),
+        };
+        assert!(is_right, "{key}: {object:?}");
+    }
+}
+
+enum Kind {
+    Number,
+    Text,
+}
+
+/// The keys and types of Bencher are those of <https://bencher.dev/bmf.json>, its limits those of
+/// its page on the format. Those of github-action-benchmark are its `BenchmarkResult` in
+/// `src/extract.ts`, commit 04dcc2c.
+#[test]
+fn exports_have_the_keys_and_types_that_the_services_define() {
+    use Kind::{Number, Text};
+    let folder = tempfile::tempdir().unwrap();
+    let export = |of: &str, format: &str| {
+        let path = folder.path().join("measured.json");
+        let mut command = cellworks();
+        command.args(of.split(' ')).arg("--json").arg(&path);
+        let measured = Run::of(&mut command);
+        assert_eq!(measured.code, Some(0), "{}", measured.err);
+        let run = Run::of(cellworks().args(["export", format]).arg(&path));
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{format}");
+        serde_json::from_str::<Value>(&run.out).unwrap()
+    };
+    const STATS: &str = "stats --machine qs20 -f dmaget -f mailbox";
+    const RUN: &str = "run aes --machine qs20 --bytes 64k --block 1k --buffering single,double";
+    for of in [STATS, RUN] {
+        let benchmarks = export(of, "bencher");
+        let benchmarks = benchmarks.as_object().unwrap();
+        assert!(!benchmarks.is_empty());
+        for (name, measures) in benchmarks {
+            assert!((1..=1_024).contains(&name.chars().count()), "{name}");
+            for (measure, metric) in measures.as_object().unwrap() {
+                assert!((1..=64).contains(&measure.chars().count()), "{measure}");
+                let bounds = [("lower_value", Number), ("upper_value", Number)];
+                has_keys(metric, &[("value", Number)], &bounds);
+            }
+        }
+    }
+    for (of, format) in [
+        (STATS, "smaller-is-better"),
+        (RUN, "smaller-is-better"),
+        (RUN, "bigger-is-better"),
+    ] {
+        let results = export(of, format);
+        let results = results.as_array().unwrap();
+        assert!(!results.is_empty(), "the action refuses an empty list");
+        for result in results {
+            let required = [("name", Text), ("value", Number), ("unit", Text)];
+            has_keys(result, &required, &[("range", Text), ("extra", Text)]);
+        }
+    }
+}
+
 #[test]
 fn exports_without_values_or_of_different_commands_are_refused() {
     let folder = tempfile::tempdir().unwrap();
