@@ -259,6 +259,13 @@ fn a_verdict_names_the_processor_that_the_busiest_spe_waits_for() {
 }
 
 #[test]
+fn counters_are_debugged_as_they_are_displayed() {
+    let counters = sum(&ps3().build().unwrap(), true);
+    let hash = format!("trace hash {:016x}", counters.trace_hash);
+    assert_eq!(format!("{counters:?}"), format!("{counters}{hash}"));
+}
+
+#[test]
 fn each_part_has_a_name_of_its_own() {
     let names: std::collections::BTreeSet<_> = Part::ALL.iter().map(Part::to_string).collect();
     assert_eq!(names.len(), Part::ALL.len());
