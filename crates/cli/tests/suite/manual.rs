@@ -1,7 +1,8 @@
 //! `cellworks completions` and `cellworks man`.
 
-use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
 
 use crate::common::{Run, cellworks};
 
@@ -168,6 +169,45 @@ fn machines_and_files_of_the_right_kind_are_offered() {
             .filter(|one| !one.starts_with('-'))
             .collect();
         assert_eq!(values, expected, "{words:?}");
+    }
+}
+
+/// Each script puts the machines beside the typed word into its shell.
+#[test]
+fn the_shells_that_are_installed_complete_machines() {
+    let command = Path::new(env!("CARGO_BIN_EXE_cellworks"));
+    let mut folders = vec![command.parent().unwrap().to_path_buf()];
+    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    let folders = env::join_paths(folders).unwrap();
+    for (shell, flags, asks) in [
+        (
+            "bash",
+            &["--norc", "-c"][..],
+            "source <(cellworks completions bash); COMP_WORDS=(cellworks stats --machine qs2); COMP_CWORD=3; \
+             _clap_complete_cellworks cellworks qs2 --machine; printf '%s\\n' \"${COMPREPLY[@]}\"",
+        ),
+        (
+            "zsh",
+            &["-f", "-c"],
+            "compdef() { : }; _describe() { print -rl -- ${(P)3} }; eval \"$(cellworks completions zsh)\"; \
+             words=(cellworks stats --machine qs2); CURRENT=4; _clap_dynamic_completer_cellworks",
+        ),
+        (
+            "fish",
+            &["--no-config", "-c"],
+            "cellworks completions fish | source; complete --do-complete 'cellworks stats --machine qs2'",
+        ),
+    ] {
+        let mut asked = Command::new(shell);
+        asked.args(flags).arg(asks).env("PATH", &folders);
+        let Ok(run) = asked.output() else {
+            eprintln!("left out: there is no {shell}");
+            continue;
+        };
+        let words = String::from_utf8(run.stdout).unwrap();
+        let why = String::from_utf8_lossy(&run.stderr);
+        let words: Vec<&str> = words.lines().collect();
+        assert_eq!(words, ["qs20", "qs22"], "{shell}: {why}");
     }
 }
 
