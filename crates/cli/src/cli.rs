@@ -7,6 +7,7 @@ use crate::args::{
     ReproduceArgs,
 };
 use crate::map::MapArgs;
+use crate::output::width_of_help;
 use crate::run::RunArgs;
 use crate::sdk::{CcArgs, ExecArgs};
 use crate::stats::StatsArgs;
@@ -27,7 +28,7 @@ Where to begin:
 /// Measures and simulates machines made of cells, runs programs on them, and maps tasks to their
 /// cells. A cell is a core with a small local store, and moves data by DMA, mailboxes and signals.
 #[derive(Parser)]
-#[command(name = "cellworks", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "cellworks", version, max_term_width = width_of_help(), after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,

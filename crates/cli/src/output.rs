@@ -91,6 +91,14 @@ const WIDTH_MAX: usize = 120;
 /// The smallest number of columns of a table. A narrower terminal breaks the lines.
 const WIDTH_MIN: usize = 60;
 
+/// The largest number of columns of a help.
+const WIDTH_OF_HELP_MAX: usize = 100;
+
+/// Returns the largest number of columns for help. On a terminal, help also fits a narrower one.
+pub(crate) fn width_of_help() -> usize {
+    width().min(WIDTH_OF_HELP_MAX)
+}
+
 /// Returns the number of columns for tables, from the variable COLUMNS or from the terminal.
 pub(crate) fn width() -> usize {
     let wanted = std::env::var("COLUMNS").ok();

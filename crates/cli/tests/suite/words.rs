@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, stats, stats_command, stats_on};
+use crate::common::{Run, cellworks, stats, stats_command, stats_on};
 
 const TWO_SOCKETS: Shape = Shape {
     sockets: 2,
@@ -107,6 +107,32 @@ fn cpus_can_be_chosen() {
         assert_eq!(run.code, Some(2));
         let why = "CPUs are numbers and ranges with commas between; use 2,5 or 0-3\n";
         assert!(run.err.contains(why), "{}", run.err);
+    }
+}
+
+#[test]
+fn through_a_pipe_everything_has_80_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [
+        "--help",
+        "stats --help",
+        "run --help",
+        "run lu --help",
+        "map --help",
+        "map solve --help",
+        "machines --help",
+        "stats --machine qs20 -f mailbox -f dmaget -i 5",
+        "map solve --pattern ring --tasks 4 --costs core:4@60ns",
+        "run aes --machine qs20 --bytes 64k --block 1k",
+    ] {
+        let mut command = cellworks();
+        command.args(arguments.split(' ')).env_remove("COLUMNS");
+        let run = Run::of(command.current_dir(folder.path()));
+        assert_eq!(run.code, Some(0), "{arguments}: {}", run.err);
+        let widest = run.out.lines().map(|line| line.chars().count()).max();
+        assert!(widest > Some(70), "{arguments}: {}", run.out);
+        let wide = run.out.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "{arguments}");
     }
 }
 
