@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, cellworks, stats, stats_command, stats_on};
+use crate::common::{Run, cellworks, list, stats, stats_command, stats_on};
 
 const TWO_SOCKETS: Shape = Shape {
     sockets: 2,
@@ -77,6 +77,50 @@ fn a_computer_has_the_words_of_computers_and_a_cell_those_of_a_cell() {
     ] {
         assert!(run.out.contains(text), "{text}: {}", run.out);
     }
+}
+
+/// The advice of a table, each piece as one line.
+fn advice_of(table: &str) -> Vec<String> {
+    let (_, advice) = table
+        .split_once("\nAdvice\n")
+        .unwrap_or_else(|| panic!("{table}"));
+    let (advice, _) = advice.split_once("\n\n").unwrap();
+    let pieces = advice.strip_prefix("- ").unwrap().split("\n- ");
+    let in_one_line = |piece: &str| piece.split_whitespace().collect::<Vec<_>>().join(" ");
+    pieces.map(in_one_line).collect()
+}
+
+/// The numbers of a run with the CPUs of another computer are not about that computer.
+#[test]
+fn advice_on_a_computer_has_its_words_and_a_mark_if_it_is_doubtful() {
+    const MARK: &str = " (Doubtful: it rests on numbers that have doubts.)";
+    const ADVISED: &str =
+        "-f mailbox -f signal -f wakeup -f mkthread -f dmaget -f dmalistget -i 20";
+    let tree = Tree::new(TWO_SOCKETS, "A processor");
+    let run = stats_on(&tree, &format!("{ADVISED} --quiet"));
+    run.measured();
+    let advice = advice_of(&run.out);
+    assert!(!advice.is_empty(), "{}", run.out);
+    for piece in &advice {
+        let text = piece.strip_suffix(MARK);
+        let text = text.unwrap_or_else(|| panic!("{piece}"));
+        assert_eq!(words_of_a_cell(text), [""; 0], "{text}");
+        for word in ["mailbox", "DMA", "local store"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+    let report = stats_on(&tree, &format!("{ADVISED} --format json")).json();
+    for piece in list(&report, "advice") {
+        assert_eq!(piece["doubtful"], true, "{piece}");
+    }
+
+    let run = stats(&format!("--machine qs20 {ADVISED}"));
+    let advice = advice_of(&run.out);
+    assert!(
+        advice.iter().any(|piece| piece.contains("mailbox")),
+        "{advice:?}"
+    );
+    assert!(!run.out.contains("Doubtful: "), "{}", run.out);
 }
 
 #[test]
