@@ -141,6 +141,11 @@ fn both_sides_print_and_take_arguments_and_exit() {
 }
 
 #[test]
+fn both_sides_print_parts_of_one_line_in_their_order() {
+    runs("order", &[], 0);
+}
+
+#[test]
 fn threads_of_the_ppu_wait_for_each_other() {
     let Some(bench) = Bench::of("tests/c") else {
         return;
@@ -718,6 +723,16 @@ fn files_are_used_as_they_are_opened() {
         let note = "the program looks for /usr/there, and a program sees only the folders that it is given: add --dir /usr";
         assert!(said.contains(note), "{machine}: {said}");
     }
+}
+
+#[test]
+fn what_programs_expect_of_linux_is_there() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh("ppu-gcc -O2 -o linux linux.c");
+    let expected = bench.expected("linux.txt");
+    bench.prints(&["--dir", ".", "./linux"], &expected, 0);
 }
 
 #[test]

@@ -38,8 +38,9 @@ pub(super) struct Stack {
 }
 
 /// What is wrong if a stack is full.
-pub(super) const STACK_IS_FULL: &str = "its stack is full; keep large arrays outside of functions, end the recursion \
-     earlier, or, on the PPU, start a thread with a larger stack (pthread_attr_setstacksize)";
+pub(super) const STACK_IS_FULL: &str = "its stack is full, or it has stored past a local variable; keep large arrays outside of \
+     functions, end the recursion earlier, or, on the PPU, start a thread with a larger stack \
+     (pthread_attr_setstacksize)";
 
 /// The error of a program whose stack is full.
 #[derive(Debug, thiserror::Error)]

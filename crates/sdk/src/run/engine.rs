@@ -18,8 +18,8 @@ pub(crate) enum Pace {
 
 /// The bytes of the stack that the compiled code of a thread has beside the stack of C, which is in
 /// the program's memory. The smallest frames of C take 16 bytes there and some 100 here, so that of
-/// C, with 1 MB at most, is full first. The system gives memory only for what is used.
-const STACK_BYTES: usize = 8 << 20;
+/// C, with 8 MB for `main`, is full first. The system gives memory only for what is used.
+const STACK_BYTES: usize = 64 << 20;
 
 /// Makes the engine of a run.
 pub(crate) fn engine(pace: Pace) -> wasmtime::Result<Engine> {

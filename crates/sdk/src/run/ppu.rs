@@ -326,6 +326,9 @@ impl<'p> Ppu<'p> {
 
     /// Checks that nothing was stored through a null pointer, or one to a member of a structure
     /// there. This is found after the store, when the thread next asks the machine for something.
+    ///
+    /// The stack of `main` ends there, too. If it has come so far, the last of its [`STACK_END`]
+    /// bytes are used, and the program fails with its line when the stack goes beyond the address 0.
     fn check_null(&mut self, index: usize) -> Result<(), Failure> {
         let mut bytes = [0; NULL_BYTES];
         self.guest.0.read(0, &mut bytes);
@@ -334,6 +337,10 @@ impl<'p> Ppu<'p> {
         };
         // The first byte of a number may be what was there.
         let at = at & !3;
+        self.guest.0.read(STACK_END - NULL_BYTES, &mut bytes);
+        if bytes.iter().any(|byte| *byte != 0) {
+            return Ok(());
+        }
         let place = match self.threads[index].question {
             Some(_) => self.place(index),
             None => None,
@@ -342,7 +349,7 @@ impl<'p> Ppu<'p> {
             who: who(index),
             why: format!(
                 "it has stored to the address {at:#x}, through a null pointer, at an earlier line that is not known; or \
-                 its stack of 1 MB is full"
+                 its stack is full"
             ),
             place: place.unwrap_or("a place that is not known"),
         })
@@ -805,6 +812,10 @@ impl<'p> Ppu<'p> {
 /// The error numbers of threads on Linux, negative: ESRCH and EDEADLK.
 const NO_SUCH: u64 = -3i32 as u32 as u64;
 const ITSELF: u64 = -35i32 as u32 as u64;
+
+/// Of the stack of `main`, the bytes at the end that are looked at to know that it was nearly full.
+/// More than a program stores through a null pointer at once.
+const STACK_END: usize = 64 << 10;
 
 /// The word at the end of a stack that has never been full.
 const UNUSED: u32 = 0x5cf1_22a7;

@@ -173,6 +173,7 @@ const FILES_OF_MUSL: &[(&str, &[&str])] = &[
         &["clearenv", "getenv", "putenv", "setenv", "unsetenv"],
     ),
     ("unistd", &["posix_close"]),
+    ("temp", &["__randname", "mkdtemp", "mkostemps", "mkstemp"]),
     ("stat", &["futimesat"]),
 ];
 
@@ -538,11 +539,35 @@ fn adapt(root: &Path) -> Result<(), Failed> {
         second,
         "CLOCKS_PER_SEC ((clock_t)1000000)",
     )?;
+    // It stores where its callers say nothing, too: through a null pointer for localtime.
+    edit(
+        &musl.join("src/time/__tz.c"),
+        "\t*oppoff = 0;",
+        "\tif (oppoff) *oppoff = 0;",
+    )?;
+    // A macro as in the library of Linux, so that old programs can declare `extern int errno`.
+    let errno = public.join("__errno.h");
+    let function = "int *__errno_location(void);\n#define errno (*__errno_location())";
+    edit(&errno, "#define errno errno", function)?;
+    edit(&errno, "extern thread_local int errno;", "")?;
+    edit(&errno, "extern _Thread_local int errno;", "")?;
+    edit(
+        &root.join("libc-bottom-half/cloudlibc/src/libc/errno/errno.c"),
+        "thread_local int errno = 0;",
+        "static thread_local int value;\nint *__errno_location(void) { return &value; }",
+    )?;
     // The number of O_RDONLY is 0 on Linux.
     let open = root.join("libc-bottom-half/cloudlibc/src/libc/fcntl/openat.c");
     let switch = "switch (oflag & O_ACCMODE) {";
     let plain = format!("if ((oflag & O_ACCMODE) == 0) oflag |= O_RDONLY;\n  {switch}");
     edit(&open, switch, &plain)?;
+    // What an SPU prints is printed at once, as by a Cell. The PPU gives its output a buffer
+    // (`lib/ppu/crt.c`).
+    edit(
+        &musl.join("src/stdio/stdout.c"),
+        "buf[BUFSIZ+UNGET]",
+        "buf[UNGET]",
+    )?;
     // As in the library of Linux, a file that gets another buffer first writes what is in the old
     // one, which a function may have had among its local variables.
     let flushed = "if (f->wpos != f->wbase) fflush(f);\n\tf->lbf = EOF;";

@@ -17,7 +17,8 @@ use super::uses::first_use;
 
 /// The memory of a PPU program: what it does not touch costs nothing.
 const PPU_MEMORY: u32 = 256 << 20;
-const PPU_STACK: u32 = 1 << 20;
+/// The stack of `main` on the PPU, as Linux on a Cell gives it.
+const PPU_STACK: u32 = 8 << 20;
 
 /// The local store.
 const SPU_MEMORY: u32 = 256 << 10;

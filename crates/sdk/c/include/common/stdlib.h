@@ -1,8 +1,20 @@
-/* <stdlib.h> of the C library, which has the types of the system as on Linux. */
+/* <stdlib.h> of the C library, with the types of the system as on Linux, and with what it leaves
+ * out about temporary files. */
 #ifndef __CELLWORKS_STDLIB_H__
 #define __CELLWORKS_STDLIB_H__
 
 #include_next <stdlib.h>
 #include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int mkstemp(char *);
+char *mkdtemp(char *);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,6 +2,7 @@
    them. */
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,10 @@ static int get_arguments(char **argv, char *bytes) { return args_get(argv, bytes
 static int get_environment(char **envp, char *bytes) { return environ_get(envp, bytes); }
 
 void *__cell_init(void) {
+    static char printed[BUFSIZ];
     unsigned count = 0, bytes = 0;
     __cell_check_slice();
+    setvbuf(stdout, printed, _IOLBF, sizeof printed);
     __wasm_call_ctors();
     args_sizes_get(&count, &bytes);
     arguments.argc = count;

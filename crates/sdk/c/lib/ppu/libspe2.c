@@ -4,6 +4,7 @@
 #include <libspe2.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -319,6 +320,13 @@ void *spe_callback_handler_query(unsigned int callnum) {
     return callbacks[callnum];
 }
 
+/* What an SPE prints goes through the PPU's standard output on a Cell. So what the PPU has printed
+ * comes first, also a line without an end, if it is from before the SPE was told something. */
+static void print_first(void) {
+    if (__fpending(stdout))
+        fflush(stdout);
+}
+
 /* Where a program goes on after a stop. Here the machine knows the place, so this number only tells
  * it apart from the start. */
 #define AFTER_THE_STOP 0x80
@@ -334,6 +342,7 @@ int spe_context_run(spe_context_ptr_t spe, unsigned int *entry, unsigned int run
         spe->gang->has_run = 1;
     for (;;) {
         unsigned stop[2] = {0, 0};
+        print_first();
         int result = machine_context_run(spe->number, runflags | from_the_start, argp, envp, stop);
         /* Without a stop the program did not run. */
         if (stop[0] == 0)
@@ -520,6 +529,7 @@ int spe_in_mbox_write(spe_context_ptr_t spe, unsigned int *mbox_data, int count,
         return -1;
     }
     int written = 0;
+    print_first();
     do {
         int result = checked(machine_in_mbox_write(spe->number, mbox_data + written,
                                                    count - written, behavior));
@@ -562,6 +572,7 @@ int spe_out_intr_mbox_status(spe_context_ptr_t spe) { return status(spe, 16); }
 
 int spe_signal_write(spe_context_ptr_t spe, unsigned int signal_reg, unsigned int data) {
     NEEDS(spe);
+    print_first();
     return checked(machine_signal_write(spe->number, signal_reg, data));
 }
 

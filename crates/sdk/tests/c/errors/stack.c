@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static char source[3 << 20];
+static char source[12 << 20];
 static volatile int sink, minus = -1;
 
 static void keep(void *memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
 
 __attribute__((noinline)) static int filled(int n) {
-    char array[3 << 20];
+    char array[12 << 20];
     memset(array, n, sizeof array);
     keep(array);
     return array[n];
@@ -24,7 +24,7 @@ __attribute__((noinline)) static int huge(int n) {
 }
 
 __attribute__((noinline)) static int copied(int n) {
-    char array[3 << 20];
+    char array[12 << 20];
     memcpy(array, source, sizeof array);
     keep(array);
     return array[n];
