@@ -112,7 +112,7 @@ fn measure_all(
         doubts: Doubts::of(work.plans.len(), session),
         begin: Instant::now(),
         took: vec![Duration::ZERO; work.plans.len()],
-        steps: Visits::of_all(work.plans).into_iter().map(Some).collect(),
+        steps: work.plans.into_iter().map(Visits::of).map(Some).collect(),
         visits: work.visits,
         reference: work.reference,
         budget: work.budget,

@@ -46,7 +46,6 @@ mod transfer;
 mod wake_up;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{CellMachine, Span};
 
@@ -55,7 +54,6 @@ use crate::plan::{Plan, Task};
 use crate::report::{Measured, Measurement};
 use crate::sample::{last_rate, round_medians};
 use outcome::Outcome;
-use region::Room;
 use summary::summarize;
 
 pub use reference::Readings;
@@ -113,7 +111,6 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 pub struct Visits {
     plan: Plan,
     outcome: Option<Outcome>,
-    room: Arc<Mutex<Room>>,
 }
 
 impl Visits {
@@ -122,23 +119,7 @@ impl Visits {
         Self {
             plan,
             outcome: None,
-            room: Arc::default(),
         }
-    }
-
-    /// Makes measurements of these plans, with no visit so far. Transfers share memory in each visit
-    /// of all plans, until another kind of measurement is visited.
-    pub fn of_all(plans: impl IntoIterator<Item = Plan>) -> Vec<Self> {
-        let room = Arc::default();
-        let share = |plan| Self {
-            room: Arc::clone(&room),
-            ..Self::of(plan)
-        };
-        plans.into_iter().map(share).collect()
-    }
-
-    fn room(&self) -> MutexGuard<'_, Room> {
-        self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the plan of the measurement.
@@ -182,9 +163,6 @@ impl Visits {
         more: bool,
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError> {
-        if !matches!(self.plan.task, Task::Transfer(_)) {
-            self.room().clear();
-        }
         if let Task::Pairs(task) = &self.plan.task {
             return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
         }
@@ -192,7 +170,7 @@ impl Visits {
             return Ok(Measured::Memory(memory::measure(machine, task, progress)?));
         }
         self.plan.pace.more_visits = more;
-        let visit = run(machine, &self.plan, &mut self.room())?;
+        let visit = run(machine, &self.plan)?;
         self.add(visit)
     }
 
@@ -234,11 +212,7 @@ impl Visits {
             Task::Chase(task) => (&visits.plan, task),
             _ => unreachable!("only chases are visited together"),
         });
-        let plans: Vec<_> = plans.collect();
-        for visits in &*together {
-            visits.room().clear();
-        }
-        let outcomes = chase::measure_together(machine, &plans)?;
+        let outcomes = chase::measure_together(machine, &plans.collect::<Vec<_>>())?;
         let results = together.iter_mut().zip(outcomes);
         Ok(results
             .map(|(visits, outcome)| visits.add(outcome))
@@ -259,7 +233,7 @@ impl Visits {
     }
 }
 
-fn run<M: CellMachine>(machine: &M, plan: &Plan, room: &mut Room) -> Result<Outcome, MeasureError> {
+fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
         Task::Exchange {
@@ -267,7 +241,7 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan, room: &mut Room) -> Result<Outc
             between_spes,
             partners,
         } => exchange::measure(machine, plan, *channel, *between_spes, partners),
-        Task::Transfer(task) => transfer::measure(machine, plan, task, room),
+        Task::Transfer(task) => transfer::measure(machine, plan, task),
         Task::Atomic(task) => atomic::measure(machine, plan, task),
         Task::WakeUp {
             between_spes,

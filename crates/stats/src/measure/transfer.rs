@@ -21,7 +21,7 @@ use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, TAG, contro
 use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
 use super::pattern::Pattern;
-use super::region::{Room, allocate};
+use super::region::allocate;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
 use crate::plan::layout::{Layout, Shape, WINDOW_BYTES};
@@ -33,7 +33,6 @@ pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     task: &TransferTask,
-    room: &mut Room,
 ) -> Result<Outcome, MeasureError> {
     match task.lender {
         Some(lender) => {
@@ -43,10 +42,7 @@ pub(super) fn measure<M: CellMachine>(
         None => {
             let page_bytes = plan.parameters().settings.page_bytes;
             let bytes = task.layout.span_bytes();
-            let region = match page_bytes {
-                Some(_) => allocate(machine, plan.module, bytes, page_bytes)?,
-                None => room.region(machine, plan.module, bytes, plan.pace.earlier.len())?,
-            };
+            let region = allocate(machine, plan.module, bytes, page_bytes)?;
             let outcome = in_region(machine, plan, task, region.clone())?;
             Ok(Outcome {
                 huge_page_share: page_bytes.and_then(|_| machine.huge_page_share(&region)),

@@ -347,28 +347,6 @@ fn visits_add_up_and_the_last_one_has_an_interval() {
     }
 }
 
-/// Each buffer is filled before, and its data is verified after a visit.
-#[test]
-fn measurements_that_share_memory_are_verified_one_by_one() {
-    let host = host(2);
-    let requests = [Function::DmaGet, Function::DmaPut, Function::FetchAdd]
-        .into_iter()
-        .flat_map(|function| {
-            [Count::Shared(1), Count::Shared(2), Count::Private(2)].map(|spes| Request {
-                spes,
-                ..few(function)
-            })
-        });
-    let plans = requests.map(|request| request.plan(host.topology(), &LIMITS).unwrap());
-    let mut all = Visits::of_all(plans);
-    for visit in [1, 2] {
-        for visits in &mut all {
-            let measurement = visited(visits, &host, visit == 1);
-            assert_eq!(measurement.iterations, visit * OFTEN);
-        }
-    }
-}
-
 #[test]
 fn each_visit_does_all_of_exact_iterations() {
     let host = host(1);
