@@ -57,32 +57,6 @@ int getrusage(int who, struct rusage *usage)
     return 0;
 }
 
-/* The stack of `main`, as the linker is told (`toolchain/link.rs`). Nothing else is limited. */
-#define STACK_BYTES (8 << 20)
-
-int getrlimit(int resource, struct rlimit *limit)
-{
-    if (resource < RLIMIT_CPU || resource > RLIMIT_AS) {
-        errno = EINVAL;
-        return -1;
-    }
-    limit->rlim_cur = resource == RLIMIT_STACK ? STACK_BYTES : RLIM_INFINITY;
-    limit->rlim_max = limit->rlim_cur;
-    return 0;
-}
-
-int setrlimit(int resource, const struct rlimit *limit)
-{
-    struct rlimit present;
-
-    if (getrlimit(resource, &present) < 0)
-        return -1;
-    if (limit->rlim_cur == present.rlim_cur && limit->rlim_max == present.rlim_max)
-        return 0;
-    errno = EPERM;
-    return -1;
-}
-
 /* The time zone is always UTC. */
 char *tzname[2] = {"UTC", "UTC"};
 int daylight;

@@ -1,4 +1,4 @@
-/* <sys/resource.h> of the C library, with the limits that WASI leaves out. `lib/common/posix.c` has
+/* <sys/resource.h> of the C library, with the limits that WASI leaves out. `lib/ppu/limits.c` has
  * them, and their numbers are those of Linux.
  *
  * Source: getrlimit(2) of Linux. */
