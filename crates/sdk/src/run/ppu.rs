@@ -329,6 +329,7 @@ impl<'p> Ppu<'p> {
     ///
     /// The stack of `main` ends there, too. If it has come so far, the last of its [`STACK_END`]
     /// bytes are used, and the program fails with its line when the stack goes beyond the address 0.
+    /// If it does not, later stores through a null pointer are not found.
     fn check_null(&mut self, index: usize) -> Result<(), Failure> {
         let mut bytes = [0; NULL_BYTES];
         self.guest.0.read(0, &mut bytes);

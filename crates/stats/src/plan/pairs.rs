@@ -20,8 +20,8 @@ use crate::settings::Settings;
 /// The minimum time that is planned for a pair if the request has no budget.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
-/// The maximum time that is planned for a pair if the request has no budget. With more, the times of
-/// successive runs on two virtual CPUs of a Xeon differed as much as with this.
+/// The maximum time that is planned for a pair if the request has no budget. On two virtual CPUs of
+/// a Xeon, successive runs differed as much with twice this time, except in the matrix `atomic`.
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(100_000_000);
 
 /// The time for all pairs if the request has no budget. Each pair has an equal share of this time,
