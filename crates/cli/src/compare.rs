@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use cellworks_report::{Comparison, Measured, compare, json, read};
+use cellworks_report::{Comparison, Measured, compare, read};
 
 use crate::args::{CompareArgs, refuse_standard_input_twice};
 use crate::failure::Failure;
@@ -43,7 +43,6 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let views = Views {
         table: compare::table,
         csv: compare::csv,
-        json: json::render,
         html: compare::html,
     };
     let format = arguments.output.format;

@@ -1,6 +1,6 @@
 //! `cellworks machine`: shows the parts of a machine as text, as a drawing and as JSON.
 
-use cellworks_report::{MachineReport, json, machine};
+use cellworks_report::{MachineReport, machine};
 
 use crate::args::{MachineArgs, OutputArgs};
 use crate::failure::Failure;
@@ -10,7 +10,6 @@ use crate::output::{Format, Printed, Views, show};
 const VIEWS: Views<MachineReport> = Views {
     table: machine::table,
     csv: |_| unreachable!("it is refused"),
-    json: json::render,
     html: machine::html,
 };
 

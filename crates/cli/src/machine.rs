@@ -185,7 +185,7 @@ fn on_this_computer<J: Job>(
         machine,
         Some(surroundings),
         steps,
-        SessionOptions::of(common, files),
+        SessionOptions::of(common.output.format, common.quiet, files),
     );
     let runner = cellworks_runner::this_computer(host);
     session.conclude(J::run(plan, runner, &session, &mut |_| {}))
@@ -226,7 +226,8 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
     )?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
-    let options = SessionOptions::of(common, files).with(job.sweep(&plan, identified)?)?;
+    let options = SessionOptions::of(common.output.format, common.quiet, files)
+        .with(job.sweep(&plan, identified)?)?;
     let session = machine.session(steps, options);
     // A machine with a free part may exceed the data rates of the described machine.
     let limits = Limits {

@@ -3,8 +3,10 @@
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
+use cellworks_report::json;
 use clap::ValueEnum;
 use rustix::termios::tcgetwinsize;
+use serde::Serialize;
 
 use crate::failure::{Failure, exit_code};
 use crate::message::warn;
@@ -63,20 +65,19 @@ pub(crate) fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
     }
 }
 
-/// The functions that turn a result into each format.
+/// The functions that turn a result into each format. Its JSON follows from its type.
 pub(crate) struct Views<R> {
     /// Returns a table of at most the given number of columns.
     pub table: fn(&R, usize) -> String,
     pub csv: fn(&R) -> String,
-    pub json: fn(&R) -> String,
     pub html: fn(&R) -> String,
 }
 
-impl<R> Views<R> {
+impl<R: Serialize> Views<R> {
     fn view(&self, result: &R, format: Format) -> String {
         match format {
             Format::Table => (self.table)(result, width()),
-            Format::Json => (self.json)(result),
+            Format::Json => json::render(result),
             Format::Csv => (self.csv)(result),
         }
     }
@@ -172,7 +173,7 @@ impl ResultFiles {
 
 /// Prints a result in the given format, and writes its files. If one of the files is standard
 /// output, the result in `format` is printed to standard error instead.
-pub(crate) fn show<R>(
+pub(crate) fn show<R: Serialize>(
     result: &R,
     views: &Views<R>,
     format: Format,

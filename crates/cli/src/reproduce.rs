@@ -1,18 +1,15 @@
 //! `cellworks reproduce`: compares published numbers with simulated numbers.
 
-use std::ops::ControlFlow;
-use std::sync::OnceLock;
-
 use cellworks_report::reproduction::Reproduction;
-use cellworks_report::{Trust, json, reproduction};
+use cellworks_report::{Trust, reproduction};
 use cellworks_reproduce::{Extent, Paper, Reproducing, Simulated, built_in};
 use serde_json::Value;
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
-use crate::output::{Printed, Views};
+use crate::output::Views;
 use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
-use crate::sweep::{Header, Sweep};
+use crate::sweep::Header;
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
@@ -51,40 +48,20 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let sweep = arguments
         .sweep
         .begin(&name, Header::of("built in".to_owned(), steps))?;
-    let options = SessionOptions {
-        format: arguments.output.format,
-        printed: Printed::ToStandardOutput,
-        files,
-        quiet: arguments.quiet,
-        sweep: Sweep::default(),
-    }
-    .with(sweep)?;
+    let options =
+        SessionOptions::of(arguments.output.format, arguments.quiet, files).with(sweep)?;
     let session = Session::begin(machine, None, reproducing, options);
     session.progress().about("simulations".to_owned());
     let to_do = match session.to_do(planned, Ok::<Simulated, _>, Reproducing::record) {
         Ok(to_do) => to_do,
         Err(end) => return session.conclude(end),
     };
-    let failed = OnceLock::new();
     plan.simulate(
         &built_in,
         &|step| to_do.contains(&step),
-        &|step, simulated| {
-            if let Err(message) = session.sweep().keep(step, &simulated) {
-                let _ = failed.set(message);
-            }
-            session.update(|reproducing| {
-                reproducing.record(step, simulated);
-                session.progress().at(reproducing.done(), planned);
-            });
-            match session.is_interrupted() || failed.get().is_some() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        },
+        &|step, simulated| session.record(step, Ok(simulated), Reproducing::record),
     );
-    let failed = failed.into_inner().map(End::Failed);
-    session.conclude(failed.or_else(|| session.end_reason()).unwrap_or(End::Done))
+    session.conclude(session.end_reason().unwrap_or(End::Done))
 }
 
 impl Steps for Reproducing {
@@ -94,7 +71,6 @@ impl Steps for Reproducing {
     const VIEWS: Views<Reproduction> = Views {
         table: reproduction::table,
         csv: reproduction::csv,
-        json: json::render,
         html: reproduction::html,
     };
 

@@ -14,16 +14,20 @@
 // Rejected: checking for Ctrl-C inside a measurement: each measured loop would need such a check.
 
 use std::collections::HashSet;
+use std::mem;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use cellworks_host::Watch;
-use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust, Words};
+use cellworks_report::{
+    Counters, Envelope, Environment, MachineInfo, Reason, ReasonKind, Trust, Words,
+};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::args::CommonArgs;
 use crate::failure::{Failure, exit_code};
 use crate::interrupt::{GRACE, Interrupt, Press};
 use crate::message::{note, warn};
@@ -67,7 +71,7 @@ impl End {
 
 /// The results of a command, step by step. A step is, for example, a measurement.
 pub(crate) trait Steps: Send + 'static {
-    type Report;
+    type Report: Serialize;
 
     /// A plural noun for the steps, such as `measurements`.
     const NAME: &'static str;
@@ -94,6 +98,19 @@ pub(crate) struct Circumstances {
     pub counters: Option<Counters>,
 }
 
+impl Circumstances {
+    pub fn envelope(self, command: &str, is_complete: bool) -> Envelope {
+        let reasons = self.reasons;
+        Envelope::new(
+            command,
+            self.machine,
+            self.environment,
+            reasons,
+            is_complete,
+        )
+    }
+}
+
 /// The output of a session: its format, its files, and whether progress is shown.
 pub(crate) struct SessionOptions {
     pub format: Format,
@@ -106,12 +123,12 @@ pub(crate) struct SessionOptions {
 }
 
 impl SessionOptions {
-    pub fn of(common: &CommonArgs, files: ResultFiles) -> Self {
+    pub fn of(format: Format, quiet: bool, files: ResultFiles) -> Self {
         Self {
-            format: common.output.format,
+            format,
             printed: Printed::ToStandardOutput,
             files,
-            quiet: common.quiet,
+            quiet,
             sweep: Sweep::default(),
         }
     }
@@ -141,10 +158,10 @@ pub(crate) struct Session<S> {
     /// The state of this computer. `None` for a simulated machine.
     surroundings: Option<Surroundings>,
     progress: Progress,
-    format: Format,
-    printed: Printed,
-    quiet: bool,
-    sweep: Sweep,
+    /// The output, without its files, which are in `found`.
+    options: SessionOptions,
+    /// The message of a step that has failed beside others.
+    failed: OnceLock<String>,
 }
 
 struct Found<S> {
@@ -160,16 +177,9 @@ impl<S: Steps> Session<S> {
         machine: MachineInfo,
         surroundings: Option<Surroundings>,
         steps: S,
-        options: SessionOptions,
+        mut options: SessionOptions,
     ) -> Arc<Self> {
-        let SessionOptions {
-            format,
-            printed,
-            files,
-            quiet,
-            sweep,
-        } = options;
-        if let (Some(computer), false) = (&surroundings, quiet) {
+        if let (Some(computer), false) = (&surroundings, options.quiet) {
             let words = Words::of(&machine);
             let warnings = computer.warnings();
             warnings
@@ -177,20 +187,18 @@ impl<S: Steps> Session<S> {
                 .for_each(|warning| warn(&words.say(warning)));
         }
         let session = Arc::new(Self {
-            progress: Progress::new(steps.planned(), quiet),
+            progress: Progress::new(steps.planned(), options.quiet),
             found: Mutex::new(Some(Found {
                 steps,
                 warnings: Vec::new(),
                 counters: None,
-                files,
+                files: mem::take(&mut options.files),
             })),
             interrupted: Interrupt::default(),
             machine,
             surroundings,
-            format,
-            printed,
-            quiet,
-            sweep,
+            options,
+            failed: OnceLock::new(),
         });
         let on_ctrl_c = Arc::clone(&session);
         // If the handler cannot be set, Ctrl-C still ends the process, but saves nothing.
@@ -204,6 +212,9 @@ impl<S: Steps> Session<S> {
 
     /// Returns the reason why the run has to end now, if there is one.
     pub fn end_reason(&self) -> Option<End> {
+        if let Some(message) = self.failed.get() {
+            return Some(End::Failed(message.clone()));
+        }
         if self.is_interrupted() {
             return Some(End::Interrupted);
         }
@@ -217,7 +228,7 @@ impl<S: Steps> Session<S> {
     }
 
     pub fn sweep(&self) -> &Sweep {
-        &self.sweep
+        &self.options.sweep
     }
 
     /// Returns the steps that this process has to do. If a file has the result of one of the other
@@ -236,7 +247,7 @@ impl<S: Steps> Session<S> {
         // wrong.
         let (mut results, mut to_do) = (Vec::new(), HashSet::new());
         for step in 0..planned {
-            match self.sweep.step(step, &read).map_err(End::Refused)? {
+            match self.options.sweep.step(step, &read).map_err(End::Refused)? {
                 Step::Known(found) => results.push((step, found)),
                 Step::ToDo => {
                     to_do.insert(step);
@@ -267,8 +278,32 @@ impl<S: Steps> Session<S> {
         }
     }
 
+    /// Keeps and records the result of a step that ran beside others, and returns whether to go on.
+    pub fn record<R: Serialize>(
+        &self,
+        step: usize,
+        result: Result<R, String>,
+        known: impl Fn(&mut S, usize, R),
+    ) -> ControlFlow<()> {
+        let kept = result.and_then(|result| {
+            self.sweep().keep(step, &result)?;
+            self.update(|steps| {
+                known(steps, step, result);
+                self.progress.at(steps.done(), steps.planned());
+            });
+            Ok(())
+        });
+        if let Err(message) = kept {
+            let _ = self.failed.set(message);
+        }
+        match self.end_reason() {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
     pub fn record_warnings(&self, warnings: Vec<String>) {
-        if !self.quiet {
+        if !self.options.quiet {
             self.progress.clear();
             warnings.iter().for_each(|warning| warn(warning));
         }
@@ -348,7 +383,7 @@ impl<S: Steps> Session<S> {
         let (done, planned) = (steps.done(), steps.planned());
         match end {
             End::Refused(message) if done == 0 => return Err(Failure::Usage(message)),
-            End::Interrupted if !self.quiet => {
+            End::Interrupted if !self.options.quiet => {
                 warn(&format!(
                     "interrupted: {done} of {planned} {} were finished",
                     S::NAME
@@ -356,9 +391,9 @@ impl<S: Steps> Session<S> {
             }
             _ => {}
         }
-        if self.sweep.is_a_share() {
-            if !self.quiet {
-                note(&self.sweep.share_note());
+        if self.options.sweep.is_a_share() {
+            if !self.options.quiet {
+                note(&self.options.sweep.share_note());
             }
             return end.into_result();
         }
@@ -391,15 +426,23 @@ impl<S: Steps> Session<S> {
         if done == 0 || !matches!(end, End::Done | End::Spoiled(_)) {
             files.keep_what_is_there();
         }
-        let shown = show(&report, &S::VIEWS, self.format, self.printed, files);
+        let shown = show(
+            &report,
+            &S::VIEWS,
+            self.options.format,
+            self.options.printed,
+            files,
+        );
         let trust = S::trust(&report);
         let end = match end {
-            End::Done if self.sweep.is_merged() && done < planned => Err(Failure::Run(format!(
-                "{} of {planned} {} are in none of the files, as the result says; name the files of all shares, or \
+            End::Done if self.options.sweep.is_merged() && done < planned => {
+                Err(Failure::Run(format!(
+                    "{} of {planned} {} are in none of the files, as the result says; name the files of all shares, or \
                  simulate these again",
-                planned - done,
-                S::NAME
-            ))),
+                    planned - done,
+                    S::NAME
+                )))
+            }
             End::Done | End::Spoiled(_) if !trust.trustworthy => {
                 Err(Failure::Untrusted(trust.clone()))
             }

@@ -7,8 +7,8 @@ use cellworks_apps::exchange::Mapping;
 use cellworks_machine::SpeId;
 use cellworks_mapping::{Costs, Place, Placement, Problem, Volumes, read};
 use cellworks_report::{
-    Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad, Trust, explanation,
-    json,
+    Envelope, Environment, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad,
+    explanation,
 };
 use cellworks_sim::Ways;
 use cellworks_stats::Finding;
@@ -19,9 +19,9 @@ use super::problem::{ProblemArgs, parameters};
 use super::solution;
 use crate::args::{OutputArgs, input, refuse_standard_input_twice};
 use crate::failure::Failure;
-use crate::output::{Printed, Views};
-use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
-use crate::sweep::Sweep;
+use crate::message::warn;
+use crate::output::{Printed, Views, show};
+use crate::surroundings::environment_of_a_simulation;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -102,7 +102,14 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let problem = problem(volumes, &places.costs)?;
     let placements = [placement(a, &problem)?, placement(b, &problem)?];
     let costs = arguments.problem.costs.as_deref();
-    let explained = Explained {
+    if !arguments.quiet {
+        places.warnings.iter().for_each(|warning| warn(warning));
+    }
+    let environment = Environment {
+        warnings: places.warnings.clone(),
+        ..environment_of_a_simulation()
+    };
+    let explanation = ExplanationReport {
         file: arguments.problem.name(file),
         costs: costs.map(|costs| costs.display().to_string()),
         assumed: (places.cpus.as_ref().zip(costs)).and_then(|(cpus, costs)| cpus.assumed(costs)),
@@ -117,23 +124,27 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
         pairs: pairs(&problem, &placements),
         links: links(&problem, &placements, &places),
         around: around(&places),
-        placements: [(a, &placements[0]), (b, &placements[1])].map(|(name, placement)| {
-            ExplainedPlacement {
+        placements: [(a, &placements[0]), (b, &placements[1])]
+            .map(|(name, placement)| ExplainedPlacement {
                 name: name.clone(),
                 placement: placement.places().iter().map(|place| place.0).collect(),
-            }
-        }),
+            })
+            .into(),
+        envelope: Envelope::new("map explain", places.machine, environment, Vec::new(), true),
     };
-    let options = SessionOptions {
-        format: arguments.output.format,
-        printed: Printed::ToStandardOutput,
+    let views = Views {
+        table: explanation::table,
+        csv: explanation::csv,
+        html: explanation::html,
+    };
+    let format = arguments.output.format;
+    show(
+        &explanation,
+        &views,
+        format,
+        Printed::ToStandardOutput,
         files,
-        quiet: arguments.quiet,
-        sweep: Sweep::default(),
-    };
-    let session = Session::begin(places.machine, None, explained, options);
-    session.record_warnings(places.warnings);
-    session.conclude(End::Done)
+    )
 }
 
 fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
@@ -284,62 +295,5 @@ fn around(places: &Places) -> Vec<usize> {
     match &places.ways {
         Some(ways) => ways.around().iter().map(|spe| spe.index()).collect(),
         None => (0..places.costs.places()).collect(),
-    }
-}
-
-/// The explanation. It is computed before the `Session` is created, so it is always complete.
-struct Explained {
-    file: String,
-    costs: Option<String>,
-    assumed: Option<String>,
-    results: Vec<Finding>,
-    placements: [ExplainedPlacement; 2],
-    pairs: Vec<ExplainedPair>,
-    links: Vec<LinkLoad>,
-    around: Vec<usize>,
-}
-
-impl Steps for Explained {
-    type Report = ExplanationReport;
-
-    const NAME: &'static str = "explanations";
-    const VIEWS: Views<ExplanationReport> = Views {
-        table: explanation::table,
-        csv: explanation::csv,
-        json: json::render,
-        html: explanation::html,
-    };
-
-    fn planned(&self) -> usize {
-        1
-    }
-
-    fn done(&self) -> usize {
-        1
-    }
-
-    fn report(self, circumstances: Circumstances, end: &End) -> ExplanationReport {
-        let Circumstances {
-            machine,
-            environment,
-            reasons,
-            ..
-        } = circumstances;
-        let is_complete = matches!(end, End::Done);
-        ExplanationReport {
-            envelope: Envelope::new("map explain", machine, environment, reasons, is_complete),
-            file: self.file,
-            costs: self.costs,
-            assumed: self.assumed,
-            results: self.results,
-            placements: self.placements.into(),
-            pairs: self.pairs,
-            links: self.links,
-            around: self.around,
-        }
-    }
-
-    fn trust(report: &ExplanationReport) -> &Trust {
-        &report.envelope.trust
     }
 }

@@ -14,8 +14,8 @@ use cellworks_mapping::{
     Solution, Task, Volumes, read,
 };
 use cellworks_report::{
-    Envelope, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, Quality, ToolCommand, Trust, json, placement,
+    FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
+    Quality, ToolCommand, Trust, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
@@ -30,9 +30,8 @@ use crate::args::{
     OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
 };
 use crate::failure::Failure;
-use crate::output::{Printed, Views};
+use crate::output::Views;
 use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
-use crate::sweep::Sweep;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -243,13 +242,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         cpus.as_ref(),
         &forbidden,
     )?;
-    let options = SessionOptions {
-        format: arguments.output.format,
-        printed: Printed::ToStandardOutput,
-        files,
-        quiet: arguments.quiet,
-        sweep: Sweep::default(),
-    };
+    let options = SessionOptions::of(arguments.output.format, arguments.quiet, files);
     let assumed = cpus.as_ref().zip(arguments.problem.costs.as_ref());
     let assumed = assumed.and_then(|(cpus, costs)| cpus.assumed(costs));
     let solving = Solving {
@@ -739,7 +732,6 @@ impl Steps for Solving {
     const VIEWS: Views<PlacementReport> = Views {
         table: placement::table,
         csv: placement::csv,
-        json: json::render,
         html: placement::html,
     };
 
@@ -753,17 +745,11 @@ impl Steps for Solving {
     }
 
     fn report(self, circumstances: Circumstances, end: &End) -> PlacementReport {
-        let Circumstances {
-            machine,
-            environment,
-            reasons,
-            ..
-        } = circumstances;
         let kept = self.kept();
         let binding = kept.and_then(|best| self.binding(best));
         let is_complete = matches!(end, End::Done);
         PlacementReport {
-            envelope: Envelope::new("map solve", machine, environment, reasons, is_complete),
+            envelope: circumstances.envelope("map solve", is_complete),
             seed: self.seed,
             time_limit_s: self.limit.as_secs_f64(),
             results: self.results(),

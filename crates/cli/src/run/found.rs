@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use cellworks_apps::{Conclusion, Figure, Parameters, Quantity};
 use cellworks_report::{
-    Envelope, FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, Trust, json,
-    program,
+    FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, Trust, program,
 };
 use cellworks_runner::{Choice, Conclusions, Kind, Ran};
 use cellworks_stats::Finding;
@@ -40,7 +39,6 @@ impl Steps for Found {
     const VIEWS: Views<ProgramReport> = Views {
         table: program::table,
         csv: program::csv,
-        json: json::render,
         html: program::html,
     };
 
@@ -52,13 +50,7 @@ impl Steps for Found {
         self.done.len()
     }
 
-    fn report(self, circumstances: Circumstances, end: &End) -> ProgramReport {
-        let Circumstances {
-            machine,
-            environment,
-            reasons,
-            counters,
-        } = circumstances;
+    fn report(self, mut circumstances: Circumstances, end: &End) -> ProgramReport {
         let titles = self.titles.into_iter().enumerate();
         let not_measured: Vec<_> = titles
             .filter(|(step, _)| !self.done.contains_key(step))
@@ -85,12 +77,12 @@ impl Steps for Found {
         );
         let is_complete = not_measured.is_empty();
         ProgramReport {
-            envelope: Envelope::new("run", machine, environment, reasons, is_complete),
+            counters: circumstances.counters.take(),
+            envelope: circumstances.envelope("run", is_complete),
             program: self.kind.name.to_owned(),
             not_measured,
             results: of_runs.chain(concluded).collect(),
             figures: figures.into_iter().map(drawn).collect(),
-            counters,
         }
     }
 

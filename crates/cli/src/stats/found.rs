@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cellworks_machine::Topology;
 use cellworks_report::{
-    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table, time,
+    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, table, time,
 };
 use cellworks_stats::{
     Doubt, Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, classify_storage,
@@ -227,7 +227,6 @@ impl Steps for Found {
     const VIEWS: Views<Report> = Views {
         table: table::render,
         csv: csv::render,
-        json: json::render,
         html: html::render,
     };
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use cellworks_apps::exchange::{Mapping, Sweep, SweepPlan, Threads, Times, Traffic, mapping_share};
 use cellworks_report::{
-    Envelope, FigureAxis, FigureCurve, MappingTimes, NotMeasured, ProgramFigure, ProgramReport,
-    SweepInfo, SweepReport, Trust, json, size, sweep,
+    FigureAxis, FigureCurve, MappingTimes, NotMeasured, ProgramFigure, ProgramReport, SweepInfo,
+    SweepReport, Trust, size, sweep,
 };
 use cellworks_stats::Finding;
 use serde_json::Value;
@@ -262,7 +262,6 @@ impl Steps for Found {
     const VIEWS: Views<SweepReport> = Views {
         table: sweep::table,
         csv: sweep::csv,
-        json: json::render,
         html: sweep::html,
     };
 
@@ -274,13 +273,7 @@ impl Steps for Found {
         self.times.len()
     }
 
-    fn report(self, circumstances: Circumstances, end: &End) -> SweepReport {
-        let Circumstances {
-            machine,
-            environment,
-            reasons,
-            counters,
-        } = circumstances;
+    fn report(self, mut circumstances: Circumstances, end: &End) -> SweepReport {
         let sweep = self.plan.sweep();
         let sizes = self.by_size();
         let is_complete = matches!(end, End::Done) && self.done() == self.planned();
@@ -293,12 +286,12 @@ impl Steps for Found {
         });
         SweepReport {
             found: ProgramReport {
-                envelope: Envelope::new("map ring", machine, environment, reasons, is_complete),
+                counters: circumstances.counters.take(),
+                envelope: circumstances.envelope("map ring", is_complete),
                 program: self.pattern.clone(),
                 not_measured: self.missing(end),
                 results: sizes.iter().flat_map(|one| one.results(sweep)).collect(),
                 figures: figures(&sizes),
-                counters,
             },
             sweep: info(sweep, &self.pattern),
             mappings: mappings.collect(),

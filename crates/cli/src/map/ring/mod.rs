@@ -3,9 +3,7 @@
 
 mod found;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use cellworks_apps::exchange::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
 use cellworks_machine::{CellId, Machine, Topology};
@@ -26,11 +24,11 @@ use crate::args::{
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
 use crate::message::warn;
-use crate::output::{Printed, ResultFiles};
+use crate::output::ResultFiles;
 use crate::run::sizes;
-use crate::session::{End, Session, SessionOptions, Steps};
+use crate::session::{End, Session, SessionOptions};
 use crate::simulated::{Simulated, identity, load};
-use crate::sweep::{Header, Sweep, SweepArgs};
+use crate::sweep::{Header, SweepArgs};
 use found::{Found, placement};
 
 const AFTER_HELP: &str = "\
@@ -210,14 +208,8 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     )?;
     let plan = plan(arguments, machine.sim.topology())?;
     let header = Header::of(identity(&description, &flags), steps(&plan));
-    let options = SessionOptions {
-        format: arguments.output.format,
-        printed: Printed::ToStandardOutput,
-        files,
-        quiet: arguments.quiet,
-        sweep: Sweep::default(),
-    }
-    .with(arguments.sweep.begin("map-ring", header)?)?;
+    let options = SessionOptions::of(arguments.output.format, arguments.quiet, files)
+        .with(arguments.sweep.begin("map-ring", header)?)?;
     let session = machine.session(Found::empty(plan.clone(), pattern(arguments)), options);
     session.progress().about("mappings".to_owned());
     let read = |runs_ns| times(runs_ns, plan.sweep().runs);
@@ -225,33 +217,15 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
         Ok(to_do) => to_do,
         Err(end) => return session.conclude(end),
     };
-    let failed = OnceLock::new();
     simulate_rings(
         &arguments.machine,
         plan.steps(),
         &|step| plan.runs(step),
         &|_| Some(description.clone()),
         &|step| to_do.contains(&step),
-        &|step, runs_ns| {
-            let kept = runs_ns.and_then(|runs_ns| {
-                session.sweep().keep(step, &runs_ns)?;
-                session.update(|found| {
-                    found.record_run(step, runs_ns);
-                    session.progress().at(found.done(), plan.steps());
-                });
-                Ok(())
-            });
-            if let Err(message) = kept {
-                let _ = failed.set(message);
-            }
-            match session.is_interrupted() || failed.get().is_some() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        },
+        &|step, runs_ns| session.record(step, runs_ns, Found::record_run),
     );
-    let failed = failed.into_inner().map(End::Failed);
-    session.conclude(failed.or_else(|| session.end_reason()).unwrap_or(End::Done))
+    session.conclude(session.end_reason().unwrap_or(End::Done))
 }
 
 /// Returns a description of each step. Steps with equal descriptions have equal results.
