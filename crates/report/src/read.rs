@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use cellworks_stats::{Doubt, Measurement};
+use cellworks_stats::{Doubt, Finding, Measurement};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -59,8 +59,7 @@ impl Measured {
             Self::Program(report) if report.envelope.command == "run" => {
                 format!("run {}", report.program)
             }
-            Self::Program(report) => report.envelope.command.clone(),
-            Self::Placement(_) | Self::Explanation(_) => self.envelope().command.clone(),
+            _ => self.envelope().command.clone(),
         }
     }
 
@@ -125,18 +124,23 @@ impl Measured {
         removed
     }
 
-    fn is_empty(&self) -> bool {
+    /// Returns the results that follow from what was measured or computed.
+    pub(crate) fn results(&self) -> &[Finding] {
         match self {
-            Self::Stats(report) => {
-                report.measurements.is_empty()
-                    && report.matrices.is_empty()
-                    && report.memory_matrix.is_none()
-                    && report.results.is_empty()
-            }
-            Self::Program(report) => report.results.is_empty(),
-            Self::Placement(report) => report.results.is_empty(),
-            Self::Explanation(report) => report.results.is_empty(),
+            Self::Stats(report) => &report.results,
+            Self::Program(report) => &report.results,
+            Self::Placement(report) => &report.results,
+            Self::Explanation(report) => &report.results,
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        let is_measured = |report: &Report| {
+            !report.measurements.is_empty()
+                || !report.matrices.is_empty()
+                || report.memory_matrix.is_some()
+        };
+        self.results().is_empty() && !matches!(self, Self::Stats(report) if is_measured(report))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The schema of the JSON, made from the types of this crate. docs/schema/ contains it as a file.
 
 use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::compare::Comparison;
@@ -13,6 +14,25 @@ use crate::reproduction::Reproduction;
 use crate::sweep::SweepReport;
 use crate::{Report, SCHEMA_VERSION};
 
+/// The commands with their results, in the order of the schema. A result of another command is that
+/// of `stats`.
+const COMMANDS: [(&str, fn(&mut SchemaGenerator) -> Schema); 8] = [
+    ("compare", SchemaGenerator::subschema_for::<Comparison>),
+    ("reproduce", SchemaGenerator::subschema_for::<Reproduction>),
+    ("machines", SchemaGenerator::subschema_for::<Machines>),
+    ("run", SchemaGenerator::subschema_for::<ProgramReport>),
+    (
+        "map solve",
+        SchemaGenerator::subschema_for::<PlacementReport>,
+    ),
+    ("map ring", SchemaGenerator::subschema_for::<SweepReport>),
+    (
+        "map explain",
+        SchemaGenerator::subschema_for::<ExplanationReport>,
+    ),
+    ("machine", SchemaGenerator::subschema_for::<MachineReport>),
+];
+
 /// Returns the JSON Schema (draft 2020-12) of the output of `--format json`, for every command. The
 /// schema allows unknown fields: a later Cellworks may add fields to the same schema version.
 ///
@@ -24,67 +44,31 @@ pub fn published() -> Value {
     let mut generator = SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator();
-    let report = generator.subschema_for::<Report>();
-    let comparison = generator.subschema_for::<Comparison>();
-    let reproduction = generator.subschema_for::<Reproduction>();
-    let machines = generator.subschema_for::<Machines>();
-    let machine = generator.subschema_for::<MachineReport>();
-    let program = generator.subschema_for::<ProgramReport>();
-    let placement = generator.subschema_for::<PlacementReport>();
-    let explanation = generator.subschema_for::<ExplanationReport>();
-    let sweep = generator.subschema_for::<SweepReport>();
-    let mut schema = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
-        "title": format!("The JSON of cellworks, version {SCHEMA_VERSION}"),
-        "description": "What `cellworks compare --format json` prints if `command` is `compare`, what \
-                        `cellworks reproduce --format json` prints if it is `reproduce`, what \
-                        `cellworks machines --format json` prints if it is `machines`, what `cellworks machine --format json` \
-                        prints if it is `machine`, what `cellworks run \
-                        --format json` prints if it is `run`, what `cellworks map solve --format json` prints if it is \
-                        `map solve`, what `cellworks map explain --format json` prints if it is `map explain`, what \
-                        `cellworks map ring --format json` prints if it is `map ring`, and what `cellworks stats \
-                        --format json` prints otherwise. Units are in the names of fields. \
-                        What has no meaning or was not measured is null.",
-        "type": "object",
-        "required": ["schema_version", "command"],
-        "properties": {
-            "schema_version": {"const": SCHEMA_VERSION},
-            "command": {"type": "string"},
-        },
-        "if": {"properties": {"command": {"const": "compare"}}},
-        "then": comparison,
-        "else": {
-            "if": {"properties": {"command": {"const": "reproduce"}}},
-            "then": reproduction,
-            "else": {
-                "if": {"properties": {"command": {"const": "machines"}}},
-                "then": machines,
-                "else": {
-                    "if": {"properties": {"command": {"const": "run"}}},
-                    "then": program,
-                    "else": {
-                        "if": {"properties": {"command": {"const": "map solve"}}},
-                        "then": placement,
-                        "else": {
-                            "if": {"properties": {"command": {"const": "map ring"}}},
-                            "then": sweep,
-                            "else": {
-                                "if": {"properties": {"command": {"const": "map explain"}}},
-                                "then": explanation,
-                                "else": {
-                                    "if": {"properties": {"command": {"const": "machine"}}},
-                                    "then": machine,
-                                    "else": report,
-                                },
-                            },
-                        },
-                    },
-                },
-            },
-        },
-        "$defs": generator.take_definitions(true),
+    let of_stats = json!(generator.subschema_for::<Report>());
+    let mut schema = COMMANDS
+        .iter()
+        .rfold(of_stats, |others, (command, result)| {
+            json!({
+                "if": {"properties": {"command": {"const": command}}},
+                "then": result(&mut generator),
+                "else": others,
+            })
+        });
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["$id"] = json!(format!("urn:cellworks:schema:{SCHEMA_VERSION}"));
+    schema["title"] = json!(format!("The JSON of cellworks, version {SCHEMA_VERSION}"));
+    schema["description"] = json!(
+        "What a command of cellworks prints with --format json. The field `command` has its name. A result of a \
+         command that is not named below is one of `cellworks stats`. Units are in the names of fields. What has \
+         no meaning or was not measured is null."
+    );
+    schema["type"] = json!("object");
+    schema["required"] = json!(["schema_version", "command"]);
+    schema["properties"] = json!({
+        "schema_version": {"const": SCHEMA_VERSION},
+        "command": {"type": "string"},
     });
+    schema["$defs"] = generator.take_definitions(true).into();
     rewrite_for_json(&mut schema);
     schema
 }

@@ -74,9 +74,7 @@ pub(super) struct Compare {
 fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
     let values = match measured {
         Measured::Stats(report) => values_of_stats(report),
-        Measured::Program(report) => values_of_results(&report.results),
-        Measured::Placement(report) => values_of_results(&report.results),
-        Measured::Explanation(report) => values_of_results(&report.results),
+        other => values_of_results(other.results()),
     };
     for (at, value) in values.iter().enumerate() {
         if let Some(wrong) = value.impossible() {
