@@ -1,55 +1,140 @@
-//! Arranges rows of text in columns, for people.
+//! A table: arranged in columns for a terminal, and drawn on a page.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
+use maud::{Markup, html};
 
 use crate::text::trimmed;
+use crate::words::Words;
 
 const GAP: u16 = 2;
 
-/// Arranges rows in columns. The first row has the headings. The column with index `i` is aligned
-/// to the left if `is_text(i)` is true, otherwise to the right.
-pub(crate) fn columns<R: Into<Row>>(
-    rows: impl IntoIterator<Item = R>,
-    is_text: impl Fn(usize) -> bool,
-) -> String {
-    let mut table = Table::new();
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    aligned(table, rows, is_text)
+/// The length in bytes above which a text is broken into lines on a narrow page.
+const LONG: usize = 30;
+
+/// Headings, and rows of cells. Columns are aligned to the right, except those with texts.
+pub(crate) struct Table {
+    /// Empty for a table without headings.
+    pub headings: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// The columns with texts, counted from 0. They are aligned to the left.
+    texts: Vec<usize>,
 }
 
-/// Like [`columns`], but long cells are broken so that a line has at most `width` characters. Cells
-/// of the first column are only broken if they are longer than half of `width`.
-pub(crate) fn columns_within<R: Into<Row>>(
-    rows: impl IntoIterator<Item = R>,
-    is_text: impl Fn(usize) -> bool,
-    width: usize,
-) -> String {
-    let mut table = Table::new();
-    let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
-    table
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
-    aligned(table, rows, is_text)
-}
-
-fn aligned<R: Into<Row>>(
-    mut table: Table,
-    rows: impl IntoIterator<Item = R>,
-    is_text: impl Fn(usize) -> bool,
-) -> String {
-    table.load_style(presets::NOTHING).add_rows(rows);
-    let names = table.column_max_content_widths().first().copied();
-    let half = table.width().map(|width| width / 2);
-    if let (Some(names), Some(half), Some(first)) = (names, half, table.column_mut(0))
-        && names <= half
-    {
-        first.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, GAP));
-        if !is_text(at) {
-            column.set_cell_alignment(CellAlignment::Right);
+impl Table {
+    pub fn new<R: IntoIterator<Item = String>>(
+        headings: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = R>,
+        texts: impl IntoIterator<Item = usize>,
+    ) -> Self {
+        Self {
+            headings: headings.into_iter().map(Into::into).collect(),
+            rows: (rows.into_iter().map(|row| row.into_iter().collect())).collect(),
+            texts: texts.into_iter().collect(),
         }
     }
-    trimmed(&table.to_string())
+
+    /// Translates all texts into the words of a machine.
+    pub fn translated(mut self, words: Words<'_>) -> Self {
+        for heading in &mut self.headings {
+            *heading = words.heading(heading);
+        }
+        for cell in self.rows.iter_mut().flatten() {
+            *cell = words.say(cell);
+        }
+        self
+    }
+
+    pub fn without_empty_columns(mut self) -> Self {
+        let is_used: Vec<bool> = (0..self.headings.len())
+            .map(|at| self.rows.iter().any(|row| !row[at].is_empty()))
+            .collect();
+        for line in self.rows.iter_mut().chain([&mut self.headings]) {
+            let mut is_used = is_used.iter();
+            line.retain(|_| is_used.next() == Some(&true));
+        }
+        self
+    }
+
+    /// Arranges the cells in columns.
+    pub fn text(&self) -> String {
+        let mut table = comfy_table::Table::new();
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        self.aligned(table)
+    }
+
+    /// Like [`text`](Self::text), but long cells are broken so that a line has at most `width`
+    /// characters. Cells of the first column are only broken if they are longer than half of
+    /// `width`.
+    pub fn within(&self, width: usize) -> String {
+        let mut table = comfy_table::Table::new();
+        let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+        self.aligned(table)
+    }
+
+    fn aligned(&self, mut table: comfy_table::Table) -> String {
+        let headings = (!self.headings.is_empty()).then_some(&self.headings);
+        table
+            .load_style(presets::NOTHING)
+            .add_rows(headings.into_iter().chain(&self.rows));
+        let names = table.column_max_content_widths().first().copied();
+        let half = table.width().map(|width| width / 2);
+        if let (Some(names), Some(half), Some(first)) = (names, half, table.column_mut(0))
+            && names <= half
+            && self.texts.contains(&0)
+        {
+            first.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        for (at, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, GAP));
+            if !self.texts.contains(&at) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        trimmed(&table.to_string())
+    }
+
+    pub fn page(&self) -> Markup {
+        self.page_with(&[])
+    }
+
+    /// Draws the table with a further column: a heading, and a cell for each row.
+    pub fn page_with(&self, last: &[Markup]) -> Markup {
+        let is_text = |at: usize| self.texts.contains(&at);
+        let left = |at: usize| is_text(at).then_some("left");
+        let class = |at: usize, text: &str| match text.len() > LONG {
+            true => is_text(at).then_some("left words"),
+            false => left(at),
+        };
+        let (heading, cells) = last.split_first().unzip();
+        let cell = |row: usize| cells.and_then(|cells| cells.get(row));
+        html! {
+            div.wide {
+                table {
+                    @if !self.headings.is_empty() {
+                        thead {
+                            tr {
+                                @for (at, heading) in self.headings.iter().enumerate() {
+                                    th class=[left(at)] scope="col" { (heading) }
+                                }
+                                @if let Some(heading) = heading { th scope="col" { (heading) } }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for (number, row) in self.rows.iter().enumerate() {
+                            tr {
+                                @for (at, text) in row.iter().enumerate() {
+                                    td class=[class(at, text)] { (text) }
+                                }
+                                @if let Some(cell) = cell(number) { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cellworks_stats::Finding;
 
-use crate::columns::columns;
+use crate::columns::Table;
 use crate::text::{
     bold, figures, finding_value, in_words, size, time, whole, without_unit, wrapped,
 };
@@ -19,19 +19,17 @@ const OF_COLUMNS: &str = "Shares of this time: an SPE computes, waits for what t
 pub fn table(counters: &Counters, width: usize) -> String {
     let mut text = format!("\n{}: {}\n", bold("Counters"), about(counters));
     text += &wrapped(OF_COLUMNS, "", width);
-    text += &tables(counters)
-        .map(|rows| columns(rows, |at| at == 0))
-        .join("\n");
+    text += &tables(counters).map(|table| table.text()).join("\n");
     if let Some(busiest) = busiest(counters) {
         text += &format!("\nbusiest: {busiest}\n");
     }
-    if let Some(rows) = free_parts(counters) {
+    if let Some(table) = free_parts(counters) {
         text += &format!("\n{}\n", bold("Bottleneck"));
         for sentence in sentences(counters) {
             text += &wrapped(&sentence, "", width);
         }
         text.push('\n');
-        text += &columns(rows, |at| at == 0 || at == 3);
+        text += &table.text();
     }
     text
 }
@@ -79,12 +77,12 @@ pub(crate) fn sentences(counters: &Counters) -> Vec<String> {
 }
 
 /// Returns a table of the runs in which one part took no time. The first row has the headings.
-pub(crate) fn free_parts(counters: &Counters) -> Option<Vec<Vec<String>>> {
+pub(crate) fn free_parts(counters: &Counters) -> Option<Table> {
     let bottleneck = counters.bottleneck.as_ref()?;
     let result = in_words(without_unit(&bottleneck.result));
     let headings = ["without", &result, "saved", "busiest of its kind", "busy"];
     let row = |part: &FreePart| {
-        vec![
+        [
             part.kind.clone(),
             of_result(bottleneck, part.value),
             percent(part.saved),
@@ -92,9 +90,8 @@ pub(crate) fn free_parts(counters: &Counters) -> Option<Vec<Vec<String>>> {
             part.busy.map(percent).unwrap_or_default(),
         ]
     };
-    let headings = headings.map(str::to_owned).to_vec();
     let rows = bottleneck.parts.iter().map(row);
-    Some([headings].into_iter().chain(rows).collect())
+    Some(Table::new(headings, rows, [0, 3]))
 }
 
 /// Returns the name of the busiest part of all, with its share of the window.
@@ -127,7 +124,7 @@ fn share(ns: f64, counters: &Counters) -> String {
 
 /// Returns a table of the SPEs and a table of the shared parts. The first row of each table has the
 /// headings. Times are shares of the window. Unused columns and unused parts are left out.
-pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
+pub(crate) fn tables(counters: &Counters) -> [Table; 2] {
     let share = |ns: f64| share(ns, counters);
     type Column = (&'static str, fn(&SpeCounters) -> f64);
     let columns: [Column; 7] = [
@@ -143,7 +140,7 @@ pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     let columns: Vec<Column> = columns.into_iter().filter(is_used).collect();
     let headings = columns.iter().map(|(heading, _)| *heading);
     let headings = ["SPE"].into_iter().chain(headings);
-    let headings = headings.chain(["commands", "moved"]).map(str::to_owned);
+    let headings = headings.chain(["commands", "moved"]);
     let spe = |(number, spe): (usize, &SpeCounters)| {
         let mut row = vec![number.to_string()];
         row.extend(columns.iter().map(|(_, value)| share(value(spe))));
@@ -153,7 +150,7 @@ pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     let has_run = |(_, spe): &(usize, &SpeCounters)| spe.idle_ns < counters.elapsed_ns;
     let spes = counters.spes.iter().enumerate().filter(has_run).map(spe);
     let resource = |resource: &ResourceCounters| {
-        vec![
+        [
             resource.name.clone(),
             share(resource.busy_ns),
             whole(resource.packets as usize),
@@ -161,13 +158,10 @@ pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
         ]
     };
     let used = counters.resources.iter().filter(|one| one.packets > 0);
-    let parts = ["part", "busy", "packets", "moved"].map(str::to_owned);
+    let parts = ["part", "busy", "packets", "moved"];
     [
-        [headings.collect()].into_iter().chain(spes).collect(),
-        [parts.to_vec()]
-            .into_iter()
-            .chain(used.map(resource))
-            .collect(),
+        Table::new(headings, spes, [0]),
+        Table::new(parts, used.map(resource), [0]),
     ]
 }
 
@@ -186,6 +180,11 @@ fn moved(bytes: u64) -> String {
 mod tests {
     use super::*;
 
+    fn lines(table: &Table) -> Vec<String> {
+        let lines = [&table.headings].into_iter().chain(&table.rows);
+        lines.map(|line| line.join("|")).collect()
+    }
+
     #[test]
     fn the_bottleneck_is_a_sentence_with_numbers_and_a_table() {
         let counters = made_up::counters_with_a_bottleneck();
@@ -202,10 +201,8 @@ mod tests {
                 "Less of the memory pins.",
             ]
         );
-        let rows = free_parts(&counters).unwrap();
-        let rows: Vec<_> = rows.iter().map(|row| row.join("|")).collect();
         assert_eq!(
-            rows,
+            lines(&free_parts(&counters).unwrap()),
             [
                 "without|latency|saved|busiest of its kind|busy",
                 "the memory pins|3.00 us|25.0 %|memory module 0|96.0 %",
@@ -233,17 +230,15 @@ mod tests {
         let counters = made_up::counters();
         assert_eq!(about(&counters), "1.00 ms of simulated time, 12,345 events");
         let [spes, parts] = tables(&counters);
-        let spes: Vec<_> = spes.iter().map(|row| row.join("|")).collect();
         assert_eq!(
-            spes,
+            lines(&spes),
             [
                 "SPE|computing|DMA|idle|commands|moved",
                 "0|25.0 %|50.0 %|25.0 %|1,000|15.6 MB"
             ]
         );
-        let parts: Vec<_> = parts.iter().map(|row| row.join("|")).collect();
         assert_eq!(
-            parts,
+            lines(&parts),
             [
                 "part|busy|packets|moved",
                 "Cell 0, ring 1|12.5 %|128,000|15.6 MB"

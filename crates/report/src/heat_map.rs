@@ -10,13 +10,11 @@
 //! for the terminal, a cell is a block of pairs. On a computer the SPEs have the names of their
 //! CPUs.
 
-use std::iter;
-
 use anstyle::{AnsiColor, RgbColor, Style};
 use cellworks_stats::{Matrix, MatrixClass};
 
 use crate::MachineInfo;
-use crate::columns::columns;
+use crate::columns::Table;
 use crate::scale::{Scale, Unit, wants_dark_text};
 use crate::text::{self, bold, matrix_notes, matrix_title, time};
 use crate::words::Words;
@@ -35,7 +33,7 @@ pub fn render(matrix: &Matrix, machine: &MachineInfo, width: usize) -> String {
     }
     if !matrix.classes.is_empty() {
         text.push('\n');
-        text += &classes(matrix, words);
+        text += &classes(matrix, "", time).translated(words).text();
     }
     if let Some(sentences) = text::nearest_and_farthest(matrix, machine) {
         text += &text::wrapped(&sentences, "", width);
@@ -253,19 +251,16 @@ fn cell_width(grid: &[Vec<Option<f64>>], names: &Names<'_>, unit: Unit) -> usize
     widest.max(last.to_string().len()) + 1
 }
 
-fn classes(matrix: &Matrix, words: Words<'_>) -> String {
-    let headings = ["distance", "pairs", "measured", "min", "median", "max"].map(str::to_owned);
-    let ns = |ns: Option<f64>| ns.map(time).unwrap_or_default();
+/// Returns the times by distance. `unit` follows the headings of times.
+pub(crate) fn classes(matrix: &Matrix, unit: &str, time: fn(f64) -> String) -> Table {
+    let times = ["min", "median", "max"].map(|heading| format!("{heading}{unit}"));
     let row = |class: &MatrixClass| {
-        [
-            words.say(&class.name),
-            text::whole(class.pairs),
-            text::whole(class.pairs_measured),
-            ns(class.min_ns),
-            ns(class.p50_ns),
-            ns(class.max_ns),
-        ]
+        let counts = [class.pairs, class.pairs_measured].map(text::whole);
+        let times = [class.min_ns, class.p50_ns, class.max_ns];
+        let times = times.map(|ns| ns.map(time).unwrap_or_default());
+        [class.name.clone()].into_iter().chain(counts).chain(times)
     };
-    let rows = matrix.classes.iter().map(row);
-    columns(iter::once(headings).chain(rows), |at| at == 0)
+    let headings = ["distance", "pairs", "measured"].map(str::to_owned);
+    let headings = headings.into_iter().chain(times);
+    Table::new(headings, matrix.classes.iter().map(row), [0])
 }

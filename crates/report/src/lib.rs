@@ -32,6 +32,7 @@ pub mod machines;
 #[cfg(test)]
 #[path = "../tests/made_up/mod.rs"]
 mod made_up;
+mod measurements;
 mod median;
 mod memory_matrix;
 pub mod placement;

@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::columns::columns_within;
+use crate::columns::Table;
 use crate::html::{Page, Part, about};
 use crate::table::{head, section};
 use crate::text::{bold, figures, parts_of, quota, ranges, size};
@@ -156,13 +156,8 @@ impl MachineReport {
     }
 }
 
-struct Rows {
-    title: &'static str,
-    headings: &'static [&'static str],
-    rows: Vec<Vec<String>>,
-}
-
-fn rows(report: &MachineReport) -> Vec<Rows> {
+/// Returns tables with their titles.
+fn tables(report: &MachineReport) -> Vec<(&'static str, Table)> {
     let listed = |numbers: &mut dyn Iterator<Item = u32>| ranges(numbers.collect());
     let packages = report.packages();
     let groups = packages.iter().flat_map(|(package, groups)| {
@@ -235,10 +230,14 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
                 vec![cell.to_string(), names.join(", ")]
             })
     });
-    let tables = vec![
-        Rows {
-            title: "Packages and their CPUs",
-            headings: &[
+    let table = |title, headings: &[&str], rows: Vec<Vec<String>>| {
+        let texts = 0..headings.len();
+        (title, Table::new(headings.iter().copied(), rows, texts))
+    };
+    let tables = [
+        table(
+            "Packages and their CPUs",
+            &[
                 "package",
                 "L3 group",
                 "NUMA node",
@@ -246,11 +245,11 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
                 "first CPU of each",
                 "their other hardware threads",
             ],
-            rows: groups.collect(),
-        },
-        Rows {
-            title: "Caches",
-            headings: &[
+            groups.collect(),
+        ),
+        table(
+            "Caches",
+            &[
                 "level",
                 "for",
                 "size",
@@ -258,33 +257,27 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
                 "CPUs at each",
                 "which CPUs",
             ],
-            rows: caches.collect(),
-        },
-        Rows {
-            title: "NUMA nodes",
-            headings: &[
+            caches.collect(),
+        ),
+        table(
+            "NUMA nodes",
+            &[
                 "node",
                 "memory",
                 "CPUs",
                 "distance to each node (10: its own memory)",
             ],
-            rows: nodes.collect(),
-        },
-        Rows {
-            title: "Highest clock rates",
-            headings: &["clock", "CPUs"],
-            rows: clocks.collect(),
-        },
-        Rows {
-            title: "Elements, in the order of the interconnect",
-            headings: &["Cell", "elements"],
-            rows: elements.collect(),
-        },
+            nodes.collect(),
+        ),
+        table("Highest clock rates", &["clock", "CPUs"], clocks.collect()),
+        table(
+            "Elements, in the order of the interconnect",
+            &["Cell", "elements"],
+            elements.collect(),
+        ),
     ];
-    tables
-        .into_iter()
-        .filter(|table| !table.rows.is_empty())
-        .collect()
+    let tables = tables.into_iter();
+    tables.filter(|(_, table)| !table.rows.is_empty()).collect()
 }
 
 /// Returns sentences about the quota and unused CPUs. A simulated machine has no such sentences.
@@ -326,11 +319,8 @@ pub fn table(report: &MachineReport, width: usize) -> String {
         report.warnings.iter().map(|text| words.say(text)),
         width,
     );
-    for table in rows(report) {
-        text += &format!("\n{}\n", bold(table.title));
-        let headings = table.headings.iter().map(|heading| (*heading).to_owned());
-        let rows = std::iter::once(headings.collect()).chain(table.rows);
-        text += &columns_within(rows, |_| true, width);
+    for (title, table) in tables(report) {
+        text += &format!("\n{}\n{}", bold(title), table.within(width));
     }
     text + &section("Limits", limits(report), width)
 }
@@ -343,15 +333,7 @@ pub fn html(report: &MachineReport) -> String {
         None => boxes(report),
     };
     let tables = html! {
-        @for table in rows(report) {
-            h3 { (table.title) }
-            div.wide {
-                table {
-                    thead { tr { @for heading in table.headings { th.left scope="col" { (heading) } } } }
-                    tbody { @for row in &table.rows { tr { @for cell in row { td.left.words[cell.len() > LONG] { (cell) } } } } }
-                }
-            }
-        }
+        @for (title, table) in tables(report) { h3 { (title) } (table.page()) }
     };
     let limits = limits(report);
     let limits = html! { ul { @for limit in limits { li { (limit) } } } };
@@ -432,9 +414,6 @@ fn elements(interconnect: &InterconnectInfo) -> Markup {
         }
     }
 }
-
-/// The length in bytes above which the text of a table cell is broken into lines on a narrow page.
-const LONG: usize = 30;
 
 /// Returns the position of each element in the drawing, and the radius of its circle.
 fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {

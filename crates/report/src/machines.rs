@@ -1,27 +1,14 @@
 //! The built-in machines: a list of them as a table, CSV and JSON.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA_VERSION;
-use crate::columns::columns_within;
+use crate::columns::Table;
 use crate::csv::quoted;
-use crate::text::{size, trimmed};
-
-/// The columns of the table. The second value is true for a column of numbers.
-const COLUMNS: [(&str, bool); 6] = [
-    ("name", false),
-    ("SPEs", true),
-    ("Cells", true),
-    ("memory", true),
-    ("interconnect", false),
-    ("title", false),
-];
+use crate::text::size;
 
 const CSV_HEADER: &str =
     "name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect\n";
-
-const GAP: u16 = 2;
 
 /// The output of `cellworks machines`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,39 +55,28 @@ impl Machines {
 
 /// Returns the list as a table of at most `width` columns.
 pub fn table(list: &Machines, width: usize) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP))
-        .set_header(COLUMNS.map(|(heading, _)| heading));
-    for machine in &list.machines {
+    let row = |machine: &SimulatedMachine| {
         let memory = match (machine.memory_modules, machine.memory_bytes_per_module) {
             (1, Some(bytes)) => size(bytes),
             (modules, Some(bytes)) => format!("{modules} x {}", size(bytes)),
             (modules, None) => format!("{modules} modules"),
         };
-        table.add_row([
+        [
             machine.name.clone(),
             machine.spes.to_string(),
             machine.cells.to_string(),
             memory,
             machine.interconnect.clone(),
             machine.title.clone(),
-        ]);
-    }
-    for (column, (_, is_number)) in table.column_iter_mut().zip(COLUMNS) {
-        column.set_padding((0, GAP));
-        if is_number {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    trimmed(&table.to_string())
+        ]
+    };
+    let headings = ["name", "SPEs", "Cells", "memory", "interconnect", "title"];
+    Table::new(headings, list.machines.iter().map(row), [0, 4, 5]).within(width)
 }
 
 /// Arranges rows of text in at most `width` columns. The first row has the headings.
 pub fn rows<const N: usize>(rows: impl Iterator<Item = [String; N]>, width: usize) -> String {
-    columns_within(rows, |_| true, width)
+    Table::new([""; 0], rows, 0..N).within(width)
 }
 
 /// Returns the list as CSV: a header, and a line for each machine.

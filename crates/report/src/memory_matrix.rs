@@ -13,7 +13,7 @@ use cellworks_stats::{MemoryCell, MemoryMatrix, MemoryRow, Storage};
 use maud::{Markup, html};
 
 use crate::MachineInfo;
-use crate::columns::columns;
+use crate::columns::Table;
 use crate::text::{self, bold, figures, size};
 use crate::words::Words;
 
@@ -51,13 +51,11 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
             let rows = labels.iter().zip(&matrix.cells).map(|(label, cells)| {
                 let cells = some.iter().map(|module| cells[*module].as_ref());
                 let cells = cells.map(|cell| cell.map(figure).unwrap_or_default());
-                iter::once(words.say(label))
-                    .chain(cells)
-                    .collect::<Vec<_>>()
+                iter::once(words.say(label)).chain(cells)
             });
-            let headings = iter::once(what.to_owned()).chain(headings).collect();
+            let headings = iter::once(what.to_owned()).chain(headings);
             text.push('\n');
-            text += &columns(iter::once(headings).chain(rows), |at| at == 0);
+            text += &Table::new(headings, rows, [0]).text();
         }
     }
     text

@@ -1,58 +1,15 @@
 //! The table for people at a terminal: advice and results first, then a table for each function.
 
-use std::iter;
-
 use cellworks_stats::Measurement;
 
-use crate::columns::columns;
+use crate::measurements::{Column, OUTLIERS, Reader, columns_of, table_of};
 use crate::text::{
-    self, Column, FixedColumn, added_ns, bandwidth, bold, buffers, columns_of, doubts_of, ends,
-    figures, finding_name, finding_parameters, finding_value, interval_percent, parts_of, size,
-    time, whole,
+    self, bold, figures, finding_name, finding_parameters, finding_value, parts_of, whole,
 };
 use crate::words::Words;
 use crate::{
     Conditions, Envelope, MachineInfo, NotMeasured, Report, counters, heat_map, memory_matrix,
 };
-
-/// The columns before the columns of the settings. Columns without values are left out. The time of
-/// the slowest sample has no column, because lines would be longer than 100 characters.
-const BEFORE_SETTINGS: [FixedColumn; 8] = [
-    ("between", |m| Some(ends(m).to_owned())),
-    ("SPEs", |m| Some(m.parameters.spes.to_string())),
-    ("Cell", |m| Some(m.parameters.cell.to_string())),
-    ("module", |m| {
-        m.parameters.module.map(|module| module.to_string())
-    }),
-    ("buffers", |m| {
-        m.parameters.buffers.map(|b| buffers(b).to_owned())
-    }),
-    ("list", |m| {
-        m.parameters
-            .settings
-            .list_elements
-            .map(|elements| elements.to_string())
-    }),
-    ("block", |m| m.parameters.settings.block_bytes.map(size)),
-    ("pages", |m| m.huge_page_share.map(text::pages)),
-];
-
-const AFTER_SETTINGS: [FixedColumn; 10] = [
-    ("mean", |m| Some(time(m.latency_ns.mean))),
-    ("min", |m| Some(time(m.latency_ns.min))),
-    ("median", |m| Some(time(m.latency_ns.p50))),
-    ("bare", |m| m.bare_ns.map(time)),
-    ("adds", |m| added_ns(m).map(time)),
-    ("± %", interval_percent),
-    ("99 %", |m| Some(time(m.latency_ns.p99))),
-    (OUTLIERS, |m| {
-        (m.outliers > 0).then(|| m.outliers.to_string())
-    }),
-    ("bandwidth", |m| m.bandwidth_bytes_per_s.map(bandwidth)),
-    ("doubt", |m| doubts_of(&m.doubts, ", ")),
-];
-
-const LEFT: [&str; 3] = ["between", "buffers", "doubt"];
 
 /// The columns that are left out until the table of a function fits, beginning with the first.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
@@ -70,10 +27,6 @@ const OF_DOUBTS: &str = "The doubt is disturbed if other programs used the CPUs 
 
 /// The largest number of listed measurements that are missing for the same reason.
 const NAMED: usize = 10;
-
-/// The heading of the column with the numbers of outliers. If a table is too wide, a line below the
-/// table shows the total number instead of the column.
-const OUTLIERS: &str = "outliers";
 
 /// Returns the report as a table with lines of at most `width` characters. Lines are longer if a
 /// table is still too wide after columns were left out. Titles and heat maps contain ANSI styles.
@@ -251,12 +204,7 @@ pub(crate) fn section(
 
 /// Returns the table of one function, without the columns that do not fit into `width`.
 fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
-    let mut shown = columns_of(
-        group,
-        &BEFORE_SETTINGS,
-        |shown| shown.heading,
-        &AFTER_SETTINGS,
-    );
+    let mut shown = columns_of(group, Reader::Terminal);
     let fits = |shown: &[Column]| {
         let lines = of_group(group, shown, words);
         lines.lines().all(|line| line.chars().count() <= width)
@@ -302,14 +250,5 @@ fn common(group: &[Measurement], shown: &mut Vec<Column>, words: Words<'_>) -> S
 }
 
 fn of_group(group: &[Measurement], shown: &[Column], words: Words<'_>) -> String {
-    let headings = shown.iter().map(|(heading, _)| words.heading(heading));
-    let row = |measurement| {
-        let values = shown.iter().map(|(_, value)| value(measurement));
-        values
-            .map(|value| words.say(&value.unwrap_or_default()))
-            .collect()
-    };
-    let rows = group.iter().map(row);
-    let rows: Vec<Vec<String>> = iter::once(headings.collect()).chain(rows).collect();
-    columns(rows, |at| LEFT.contains(&shown[at].0))
+    table_of(group, shown).translated(words).text()
 }

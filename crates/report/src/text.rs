@@ -5,7 +5,7 @@ pub use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::figures::{plain, thousands};
 use cellworks_stats::{
     Advice, Between, Buffers, Choice, Doubt, Finding, Function, Interval, Matrix, Measurement,
-    PairTime, Parameters, Polling, Primitive, Setting, SettingView, Storage,
+    PairTime, Parameters, Polling, Primitive, Setting, Storage,
 };
 
 use serde_json::Value;
@@ -73,34 +73,6 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         .chain(others)
         .flatten()
         .fold(function.to_string(), |title, part| title + &part)
-}
-
-/// A column of a table: its heading, and a function that returns the text of a measurement.
-pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
-
-/// A [`Column`] that does not show a setting, but for example the median.
-pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>);
-
-/// Returns the columns `before`, the columns of the settings, and the columns `after`. Columns
-/// without values are left out.
-pub(crate) fn columns_of(
-    group: &[Measurement],
-    before: &[FixedColumn],
-    heading: fn(&SettingView) -> &'static str,
-    after: &[FixedColumn],
-) -> Vec<Column> {
-    let fixed = |(heading, value): &FixedColumn| -> Column { (heading, Box::new(*value)) };
-    let settings = Setting::shown().map(|(setting, shown)| -> Column {
-        let value = |m: &Measurement| (setting.get)(&m.parameters.settings);
-        (
-            heading(shown),
-            Box::new(move |m| value(m).map(|number| number.to_string())),
-        )
-    });
-    let all = before.iter().map(fixed).chain(settings);
-    all.chain(after.iter().map(fixed))
-        .filter(|(_, value)| group.iter().any(|m| value(m).is_some()))
-        .collect()
 }
 
 /// Returns the name of `between` in JSON.

@@ -9,8 +9,9 @@
 use cellworks_stats::figures::plain;
 use maud::{Markup, html};
 
-use super::views::{self, Group, extremes, factor, groups, left_out, summary};
+use super::views::{self, Extreme, Group, extremes, factor, groups, in_unit, left_out, summary};
 use super::{Comparison, Ratio, RatioInterval};
+use crate::columns::Table;
 use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
 
@@ -87,27 +88,7 @@ fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
         @for sentence in sentences { p.sentence { (sentence) } }
         @for (title, extremes) in extremes {
             h3 { (title) }
-            div.wide {
-                table {
-                    thead {
-                        tr {
-                            th.left { "measurement" }
-                            th { "A" } th { "B" } th { "B/A" } (axis.heading())
-                        }
-                    }
-                    tbody {
-                        @for extreme in extremes {
-                            tr {
-                                td.left.words { (extreme.what) }
-                                td { (views::in_unit(extreme.ratio.a, &extreme.ratio.value_unit)) }
-                                td { (views::in_unit(extreme.ratio.b, &extreme.ratio.value_unit)) }
-                                td { (factor(extreme.ratio.value)) }
-                                td { (axis.drawing(extreme.ratio)) }
-                            }
-                        }
-                    }
-                }
-            }
+            (with_drawings(&measurements(&extremes), extremes.iter().map(|one| one.ratio), &axis))
         }
     })
 }
@@ -124,24 +105,35 @@ fn ratios(groups: &[Group<'_>], axis: &Axis) -> Markup {
                 code { (group.title) }
                 @if !group.common.is_empty() { " " span.what { (group.common) } }
             }
-            div.wide { (table(group, axis)) }
+            (with_drawings(&group.table(), group.ratios, axis))
         }
     }
 }
 
-fn table(group: &Group<'_>, axis: &Axis) -> Markup {
-    let lines = group.lines();
-    let (headings, rows) = lines.split_first().expect("there are headings");
-    html! {
-        table {
-            thead { tr { @for heading in headings { th { (heading) } } (axis.heading()) } }
-            tbody {
-                @for (row, ratio) in rows.iter().zip(group.ratios) {
-                    tr { @for cell in row { td { (cell) } } td { (axis.drawing(ratio)) } }
-                }
-            }
-        }
-    }
+fn measurements(extremes: &[Extreme<'_>]) -> Table {
+    let row = |Extreme { what, ratio }: &Extreme<'_>| {
+        let [a, b] = [ratio.a, ratio.b].map(|value| in_unit(value, &ratio.value_unit));
+        [what.clone(), a, b, factor(ratio.value)]
+    };
+    Table::new(
+        ["measurement", "A", "B", "B/A"],
+        extremes.iter().map(row),
+        [0],
+    )
+}
+
+fn with_drawings<'a>(
+    table: &Table,
+    ratios: impl IntoIterator<Item = &'a Ratio>,
+    axis: &Axis,
+) -> Markup {
+    let drawings = ratios.into_iter().map(|ratio| axis.drawing(ratio));
+    table.page_with(
+        &[axis.heading()]
+            .into_iter()
+            .chain(drawings)
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn not_compared(comparison: &Comparison) -> Option<Markup> {
@@ -230,10 +222,8 @@ impl Axis {
 
     fn heading(&self) -> Markup {
         html! {
-            th {
-                div.ticks {
-                    span { (plain(1.0 / self.end)) } span { "1" } span { (plain(self.end)) }
-                }
+            div.ticks {
+                span { (plain(1.0 / self.end)) } span { "1" } span { (plain(self.end)) }
             }
         }
     }

@@ -3,20 +3,16 @@
 use std::collections::BTreeMap;
 
 use cellworks_stats::figures::plain;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use super::judgement::is_enough;
 use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
+use crate::columns::Table;
 use crate::csv::quoted;
-use crate::text::{
-    bandwidth, bold, count, in_words, place, size, time, trimmed, without_unit, wrapped,
-};
+use crate::text::{bandwidth, bold, count, in_words, place, size, time, without_unit, wrapped};
 use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown\n";
-
-const GAP: usize = 2;
 
 /// The summary names up to this number of slower measurements, and of faster measurements.
 const EXTREMES: usize = 5;
@@ -58,7 +54,7 @@ pub fn table(comparison: &Comparison, width: usize) -> String {
             "" => title + "\n",
             common => wrapped(&format!("{title} ({common})"), "  ", width),
         };
-        text += &group.table(words, width);
+        text += &group.table().translated(words).within(width);
     }
     for (title, left_out) in left_out(comparison) {
         text += "\n";
@@ -144,46 +140,10 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
 }
 
 impl Group<'_> {
-    /// Returns the headings, and then a row for each ratio. Empty columns are left out.
-    pub(super) fn lines(&self) -> Vec<Vec<String>> {
-        let mut lines = vec![self.headings()];
-        lines.extend(self.ratios.iter().map(|ratio| self.row(ratio)));
-        let is_used: Vec<bool> = (0..lines[0].len())
-            .map(|column| lines[1..].iter().any(|line| !line[column].is_empty()))
-            .collect();
-        for line in &mut lines {
-            let mut is_used = is_used.iter();
-            line.retain(|_| is_used.next() == Some(&true));
-        }
-        lines
-    }
-
-    /// Arranges the lines in columns. Cells that are too long are broken.
-    fn table(&self, words: Words<'_>, width: usize) -> String {
-        let mut lines = self.lines();
-        for (at, line) in lines.iter_mut().enumerate() {
-            for cell in line {
-                *cell = match at {
-                    0 => words.heading(cell),
-                    _ => words.say(cell),
-                };
-            }
-        }
-        let [headings, rows @ ..] = &lines[..] else {
-            unreachable!("there are headings");
-        };
-        let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(u16::try_from(width + GAP).unwrap_or(u16::MAX))
-            .set_header(headings)
-            .add_rows(rows);
-        for column in table.column_iter_mut() {
-            column.set_padding((0, GAP as u16));
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        trimmed(&table.to_string())
+    /// Returns a row for each ratio. Empty columns are left out.
+    pub(super) fn table(&self) -> Table {
+        let rows = self.ratios.iter().map(|ratio| self.row(ratio));
+        Table::new(self.headings(), rows, []).without_empty_columns()
     }
 
     fn headings(&self) -> Vec<String> {

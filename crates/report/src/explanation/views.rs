@@ -1,14 +1,12 @@
 //! The difference of two placements as a table, as CSV and as a page.
 
-use std::iter;
-
-use maud::{Markup, html};
+use maud::html;
 
 use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
-use crate::columns::columns_within;
+use crate::columns::Table;
 use crate::csv::quoted;
 use crate::html::{Page, Part, circumstances, notices};
-use crate::placement::{amount, assumption, listed, on_costs, rows_on_page};
+use crate::placement::{amount, assumption, listed, on_costs};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, whole, wrapped};
 use crate::words::Words;
@@ -24,14 +22,12 @@ pub fn table(report: &ExplanationReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
     text.push('\n');
-    text += &columns_within(numbers(report), |at| at != 1, width);
+    text += &numbers(report).within(width);
     text += &assumption(report.assumed.as_deref(), width);
     for part in parts(report) {
         text += &format!("\n{}: ", bold(part.title));
         text += &wrapped(&part.about, "", width);
-        let headings = part.headings.iter().map(|one| (*one).to_owned()).collect();
-        let rows: Vec<Vec<String>> = iter::once(headings).chain(part.rows).collect();
-        text += &columns_within(rows, |at| part.is_text[at], width);
+        text += &part.table.within(width);
     }
     text
 }
@@ -49,7 +45,7 @@ fn sizes(report: &ExplanationReport) -> String {
     format!("{}, {}", count(tasks, "task"), count(places, "place"))
 }
 
-fn numbers(report: &ExplanationReport) -> Vec<[String; 3]> {
+fn numbers(report: &ExplanationReport) -> Table {
     let placements = ["A", "B"].into_iter().zip(&report.placements);
     let costs = [report.result("cost_a"), report.result("cost_b")];
     let mut rows: Vec<[String; 3]> = placements
@@ -79,7 +75,7 @@ fn numbers(report: &ExplanationReport) -> Vec<[String; 3]> {
         rows.push(["contention of A".to_owned(), amount(a), about]);
         rows.push(["contention of B".to_owned(), amount(b), String::new()]);
     }
-    rows
+    Table::new([""; 0], rows, [0, 2])
 }
 
 fn signed(number: f64) -> String {
@@ -94,9 +90,7 @@ struct Rows {
     id: &'static str,
     title: &'static str,
     about: String,
-    headings: &'static [&'static str],
-    is_text: &'static [bool],
-    rows: Vec<Vec<String>>,
+    table: Table,
 }
 
 /// Returns tables of the pairs of tasks and of the links that cause the difference.
@@ -112,7 +106,7 @@ fn parts(report: &ExplanationReport) -> Vec<Rows> {
     let place = |letter: usize, task: usize| place_of(report, letter, task);
     let pair = |pair: &ExplainedPair| {
         let way = |letter| format!("{} to {}", place(letter, pair.from), place(letter, pair.to));
-        vec![
+        [
             format!("{} to {}", pair.from, pair.to),
             amount(pair.volume),
             way(0),
@@ -123,7 +117,7 @@ fn parts(report: &ExplanationReport) -> Vec<Rows> {
         ]
     };
     let link = |link: &LinkLoad| {
-        vec![
+        [
             link.name.clone(),
             amount(link.load_a),
             amount(link.load_b),
@@ -144,17 +138,19 @@ fn parts(report: &ExplanationReport) -> Vec<Rows> {
             id: "pairs",
             title: "Pairs of tasks",
             about: about(differ, &count(report.pairs.len(), "pair"), "cost"),
-            headings: &[
-                "tasks",
-                "volume",
-                "in A",
-                "cost",
-                "in B",
-                "cost",
-                "difference",
-            ],
-            is_text: &[true, false, true, false, true, false, false],
-            rows: pairs.take(SHOWN).map(pair).collect(),
+            table: Table::new(
+                [
+                    "tasks",
+                    "volume",
+                    "in A",
+                    "cost",
+                    "in B",
+                    "cost",
+                    "difference",
+                ],
+                pairs.take(SHOWN).map(pair),
+                [0, 2, 4],
+            ),
         },
         Rows {
             id: "links",
@@ -164,9 +160,11 @@ fn parts(report: &ExplanationReport) -> Vec<Rows> {
                 &format!("{} links and ports", report.links.len()),
                 "carry",
             ),
-            headings: &["", "volume in A", "volume in B", "difference"],
-            is_text: &[true, false, false, false],
-            rows: links.take(SHOWN).map(link).collect(),
+            table: Table::new(
+                ["", "volume in A", "volume in B", "difference"],
+                links.take(SHOWN).map(link),
+                [0],
+            ),
         },
     ]
 }
@@ -208,12 +206,16 @@ pub fn csv(report: &ExplanationReport) -> String {
 /// Returns the difference as an HTML page that needs no other file and no network.
 pub fn html(report: &ExplanationReport) -> String {
     let mut all = vec![
-        Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
+        Part::new("results", "Results", Some(numbers(report).page())),
         Part::new("picture", "Picture", picture::picture(report)),
     ];
     all.extend(parts(report).into_iter().map(|part| {
         let (id, title) = (part.id, part.title);
-        Part::new(id, title, Some(on_page(part)))
+        let content = html! {
+            p { (part.about) }
+            @if !part.table.rows.is_empty() { (part.table.page()) }
+        };
+        Part::new(id, title, Some(content))
     }));
     all.push(circumstances(&report.envelope));
     Page {
@@ -228,28 +230,4 @@ pub fn html(report: &ExplanationReport) -> String {
         parts: all,
     }
     .render()
-}
-
-fn on_page(part: Rows) -> Markup {
-    html! {
-        p { (part.about) }
-        @if !part.rows.is_empty() {
-            div.wide {
-                table {
-                    thead {
-                        tr { @for heading in part.headings { th scope="col" { (heading) } } }
-                    }
-                    tbody {
-                        @for row in part.rows {
-                            tr {
-                                @for (cell, is_text) in row.iter().zip(part.is_text) {
-                                    @if *is_text { td.left { (cell) } } @else { td { (cell) } }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
 }

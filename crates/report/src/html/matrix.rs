@@ -8,6 +8,7 @@ use colorous::VIRIDIS;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
+use crate::heat_map::classes;
 use crate::scale::{Scale, wants_dark_text};
 use crate::text::{self, matrix_notes, matrix_title, time};
 use crate::{MachineInfo, Report};
@@ -74,7 +75,7 @@ fn figure(matrix: &Matrix, machine: &MachineInfo) -> Markup {
             }
             None => p { "No pair was measured." }
         }
-        @if !matrix.classes.is_empty() { (classes(matrix)) }
+        @if !matrix.classes.is_empty() { (classes(matrix, " (ns)", text::figures).page()) }
         @if let Some(sentences) = text::nearest_and_farthest(matrix, machine) { p { (sentences) } }
     }
 }
@@ -184,36 +185,6 @@ fn legend(scale: &Scale) -> Markup {
                 span { (above) (time(scale.high_ns)) }
             }
             div { span.blank.sample {} "not measured" }
-        }
-    }
-}
-
-fn classes(matrix: &Matrix) -> Markup {
-    let ns = |ns: Option<f64>| ns.map(text::figures).unwrap_or_default();
-    html! {
-        div.wide {
-            table {
-                thead {
-                    tr {
-                        th.left { "distance" }
-                        @for heading in ["pairs", "measured", "min (ns)", "median (ns)", "max (ns)"] {
-                            th { (heading) }
-                        }
-                    }
-                }
-                tbody {
-                    @for class in &matrix.classes {
-                        tr {
-                            td.left { (class.name) }
-                            td { (text::whole(class.pairs)) }
-                            td { (text::whole(class.pairs_measured)) }
-                            td { (ns(class.min_ns)) }
-                            td { (ns(class.p50_ns)) }
-                            td { (ns(class.max_ns)) }
-                        }
-                    }
-                }
-            }
         }
     }
 }

@@ -24,7 +24,7 @@ pub use picture::{DRAWN_MAX, PictureDrawing, PictureLine, PlacementPicture};
 pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
-pub(crate) use views::{assumption, on_costs, rows_on_page};
+pub(crate) use views::{assumption, on_costs};
 pub use views::{csv, html, table};
 
 /// The best placement that a search has found, and its quality.

@@ -1,14 +1,12 @@
 //! A placement as a table, as CSV and as a page.
 
-use std::iter;
-
 use cellworks_stats::figures::time;
 use maud::{Markup, html};
 
 use super::numbers::{amount, listed};
 use super::trials::ascending;
 use super::{PlacementReport, PlacementTrials, Quality, ToolCommand, draw};
-use crate::columns::columns_within;
+use crate::columns::Table;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
 use crate::table::cautions;
@@ -23,16 +21,11 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
     text.push('\n');
-    text += &columns_within(numbers(report), |_| true, width);
+    text += &Table::new([""; 0], numbers(report), [0, 1, 2]).within(width);
     if let Some(trials) = &report.trials {
         text += &format!("\n{}: ", bold("Tried"));
         text += &wrapped(&tried(trials), "", width);
-        let headings = TRIAL_HEADINGS.map(str::to_owned);
-        text += &columns_within(
-            iter::once(headings).chain(ways(trials)),
-            |at| at == 0,
-            width,
-        );
+        text += &ways(trials).within(width);
     }
     if !report.placement.is_empty() {
         text += &format!(
@@ -234,9 +227,10 @@ pub fn csv(report: &PlacementReport) -> String {
 
 /// Returns the placement as an HTML page that needs no other file and no network.
 pub fn html(report: &PlacementReport) -> String {
+    let numbers = Table::new([""; 0], numbers(report), [0, 2]);
     let parts = vec![
         Part::new("picture", "Picture", report.picture.as_ref().and_then(draw)),
-        Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
+        Part::new("results", "Results", Some(numbers.page())),
         Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),
         Part::new("binding", "Binding", binding(report)),
@@ -253,20 +247,6 @@ pub fn html(report: &PlacementReport) -> String {
     .render()
 }
 
-pub(crate) fn rows_on_page(rows: Vec<[String; 3]>) -> Markup {
-    html! {
-        div.wide {
-            table {
-                tbody {
-                    @for [name, value, about] in rows {
-                        tr { td.left { (name) } td { (value) } td.left.words { (about) } }
-                    }
-                }
-            }
-        }
-    }
-}
-
 fn tried(trials: &PlacementTrials) -> String {
     let mut text = format!(
         "`{}` ran {} in each way, in turn",
@@ -281,10 +261,8 @@ fn tried(trials: &PlacementTrials) -> String {
     text
 }
 
-const TRIAL_HEADINGS: [&str; 5] = ["CPUs", "cost", "median", "fastest", "slowest"];
-
 /// Returns a row for the runs without a binding, and a row for each placement.
-fn ways(trials: &PlacementTrials) -> Vec<[String; 5]> {
+fn ways(trials: &PlacementTrials) -> Table {
     let row = |cpus: String, cost: Option<f64>, ns: &[f64]| {
         let (sorted, median) = ascending(ns);
         let shown = |ns: Option<&f64>| ns.map_or_else(String::new, |ns| time(*ns));
@@ -309,58 +287,32 @@ fn ways(trials: &PlacementTrials) -> Vec<[String; 5]> {
             &trial.ns,
         ));
     }
-    rows
+    let headings = ["CPUs", "cost", "median", "fastest", "slowest"];
+    Table::new(headings, rows, [0])
 }
 
 fn trials_on_page(trials: &PlacementTrials) -> Markup {
-    html! {
-        p { (tried(trials)) }
-        div.wide {
-            table {
-                thead {
-                    tr { @for heading in TRIAL_HEADINGS { th scope="col" { (heading) } } }
-                }
-                tbody {
-                    @for [cpus, numbers @ ..] in ways(trials) {
-                        tr { td.left { (cpus) } @for number in numbers { td { (number) } } }
-                    }
-                }
-            }
-        }
-    }
+    html! { p { (tried(trials)) } (ways(trials).page()) }
 }
 
 fn placement(report: &PlacementReport) -> Option<Markup> {
     let cpus = Some(&report.cpus).filter(|cpus| cpus.len() == report.placement.len());
-    let nodes = Some(&report.nodes).filter(|nodes| !nodes.is_empty());
-    (!report.placement.is_empty()).then(|| {
-        html! {
-            div.wide {
-                table {
-                    thead {
-                        tr {
-                            th scope="col" { "task" }
-                            th scope="col" { "place" }
-                            @if nodes.is_some() { th scope="col" { "node" } }
-                            @if cpus.is_some() { th scope="col" { "CPU" } }
-                        }
-                    }
-                    tbody {
-                        @for (task, place) in report.placement.iter().enumerate() {
-                            tr {
-                                td { (task) }
-                                td { (place) }
-                                @if let Some((nodes, cpus)) = nodes.zip(cpus) {
-                                    td { (nodes[cpus[task].node]) }
-                                }
-                                @if let Some(cpus) = cpus { td { (cpus[task].cpu) } }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    })
+    let nodes = cpus.filter(|_| !report.nodes.is_empty());
+    let row = |(task, place): (usize, &usize)| {
+        let node = nodes.map(|cpus| report.nodes[cpus[task].node].clone());
+        let cpu = cpus.map(|cpus| cpus[task].cpu.to_string());
+        let ends = [task.to_string(), place.to_string()];
+        ends.into_iter().chain(node).chain(cpu)
+    };
+    let headings = [
+        Some("task"),
+        Some("place"),
+        nodes.and(Some("node")),
+        cpus.and(Some("CPU")),
+    ];
+    let rows = report.placement.iter().enumerate().map(row);
+    let table = Table::new(headings.into_iter().flatten(), rows, []);
+    (!report.placement.is_empty()).then(|| table.page())
 }
 
 fn binding(report: &PlacementReport) -> Option<Markup> {

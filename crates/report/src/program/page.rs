@@ -3,7 +3,7 @@
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
 
-use super::views::{Block, blocks, common, in_unit};
+use super::views::{blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
@@ -44,7 +44,7 @@ fn results(report: &ProgramReport) -> Option<Markup> {
     (!report.results.is_empty()).then(|| {
         html! {
             p.note { (common(report)) }
-            @for block in blocks(report) { (rows(&block)) }
+            @for table in blocks(report) { (table.page()) }
         }
     })
 }
@@ -54,19 +54,6 @@ fn figures(report: &ProgramReport) -> Option<Markup> {
     (!figures.is_empty()).then(|| {
         html! { div.charts { @for figure in figures { (chart(figure).render()) } } }
     })
-}
-
-fn rows(block: &Block) -> Markup {
-    html! {
-        div.wide {
-            table {
-                thead { tr { @for heading in &block.headings { th scope="col" { (heading) } } } }
-                tbody {
-                    @for row in &block.rows { tr { @for cell in row { td { (cell) } } } }
-                }
-            }
-        }
-    }
 }
 
 fn chart(figure: &ProgramFigure) -> Chart {

@@ -1,13 +1,12 @@
 //! The results of a program as a table and as CSV, and functions that the HTML page also uses.
 
 use std::collections::BTreeMap;
-use std::iter;
 
 use cellworks_stats::Finding;
 use serde_json::Value;
 
 use super::ProgramReport;
-use crate::columns::columns_within;
+use crate::columns::Table;
 use crate::csv::quoted;
 use crate::table::{cautions, head, not_measured, section};
 use crate::text::{bandwidth, bold, figures, size, time, wrapped};
@@ -15,12 +14,6 @@ use crate::words::Words;
 
 /// Parameters, and the results that have these parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
-
-/// A table of rows with the same quantities.
-pub(super) struct Block {
-    pub headings: Vec<String>,
-    pub rows: Vec<Vec<String>>,
-}
 
 /// Returns the results as a table below their common parameters. Titles contain ANSI styles.
 pub fn table(report: &ProgramReport, width: usize) -> String {
@@ -38,11 +31,11 @@ pub fn table(report: &ProgramReport, width: usize) -> String {
             width,
         );
     }
-    for (at, block) in blocks(report).iter().enumerate() {
+    for (at, block) in blocks(report).into_iter().enumerate() {
         if at > 0 {
             text += "\n";
         }
-        text += &aligned(block, words, width);
+        text += &block.translated(words).within(width);
     }
     if let Some(counters) = &report.counters {
         text += &crate::counters::table(counters, width);
@@ -50,14 +43,6 @@ pub fn table(report: &ProgramReport, width: usize) -> String {
     let missing = not_measured(&report.not_measured).into_iter();
     text += &section("Not measured", missing.map(|line| words.say(&line)), width);
     text
-}
-
-fn aligned(block: &Block, words: Words<'_>, width: usize) -> String {
-    let translated = |row: &Vec<String>| row.iter().map(|cell| words.say(cell)).collect::<Vec<_>>();
-    let rows = iter::once(&block.headings)
-        .chain(&block.rows)
-        .map(translated);
-    columns_within(rows, |_| false, width)
 }
 
 pub(super) fn common(report: &ProgramReport) -> String {
@@ -77,7 +62,8 @@ fn is_common(report: &ProgramReport, name: &str) -> bool {
     first.is_some() && values.all(|value| value == first)
 }
 
-pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
+/// Returns a table for each set of quantities.
+pub(super) fn blocks(report: &ProgramReport) -> Vec<Table> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for result in &report.results {
         match rows.iter_mut().find(|(of, _)| **of == result.parameters) {
@@ -101,7 +87,7 @@ pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
     groups.iter().map(|group| block(report, group)).collect()
 }
 
-fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
+fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Table {
     let mut parameters: Vec<&str> = Vec::new();
     let mut quantities: Vec<(&str, &str)> = Vec::new();
     for (of, row) in rows {
@@ -130,12 +116,9 @@ fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
         };
         let parameters = parameters.iter().map(parameter);
         let cells = parameters.chain(quantities.iter().map(quantity));
-        cells.map(Option::unwrap_or_default).collect()
+        cells.map(Option::unwrap_or_default).collect::<Vec<_>>()
     };
-    Block {
-        headings: headings.chain(of_quantity).collect(),
-        rows: rows.iter().map(line).collect(),
-    }
+    Table::new(headings.chain(of_quantity), rows.iter().map(line), [])
 }
 
 fn called(name: &str) -> String {

@@ -1,10 +1,9 @@
 //! A reproduction as a table and as CSV, and functions that the HTML page also uses.
 
 use std::collections::BTreeSet;
-use std::iter;
 
 use super::{Errors, Published, Relation, Reproduced, Reproduction, ShapeRange};
-use crate::columns::columns_within;
+use crate::columns::Table;
 use crate::csv::quoted;
 use crate::text::{bold, count, figures, wrapped};
 
@@ -175,18 +174,15 @@ fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
         let texts: Vec<_> = texts.into_iter().map(value).collect();
         let texts = texts.into_iter().filter(|text| !text.is_empty());
         let texts = texts.collect::<Vec<_>>().join("; ");
-        numbers
-            .into_iter()
-            .map(value)
-            .chain([texts])
-            .collect::<Vec<_>>()
+        let numbers = numbers.into_iter().map(value);
+        numbers.chain([texts]).collect::<Vec<_>>()
     };
     let headings = row(&|(heading, _)| (*heading).to_owned());
     let rows = results
         .iter()
         .map(|result| row(&|(_, value)| value(result)));
     let text_at = headings.len() - 1;
-    columns_within(iter::once(headings).chain(rows), |at| at == text_at, width)
+    Table::new(headings, rows, [text_at]).within(width)
 }
 
 pub(super) fn is_number(heading: &str) -> bool {
