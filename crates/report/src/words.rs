@@ -4,7 +4,7 @@
 //! results of a computer, the sentences are translated into the words of computers. The names of
 //! fields and values in JSON and CSV are not translated.
 
-use crate::MachineInfo;
+use crate::machine_info::MachineInfo;
 
 /// Texts about a Cell, each with its translation. The first text that matches is used, so `Cell
 /// Broadband Engine` must be listed before `Cell`.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use cellworks_stats::Finding;
 
+use super::{Bottleneck, Counters, FreePart, ResourceCounters, SpeCounters};
 use crate::columns::Table;
 use crate::text::{
     bold, figures, finding_value, in_words, size, time, whole, without_unit, wrapped,
 };
-use crate::{Bottleneck, Counters, FreePart, ResourceCounters, SpeCounters};
 
 const OF_COLUMNS: &str = "Shares of this time: an SPE computes, waits for what the heading names, or is idle, without a \
      program. Its commands are those of its MFC, which moved the bytes. A part is busy while it carries packets of up \
