@@ -62,20 +62,20 @@ latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
 /// Returns the report as CSV. A report with measurements has a line for each measurement, and its
 /// matrices are left out. A report with only matrices has a line for each measured pair or cell.
 pub fn render(report: &Report) -> String {
-    if let (Some(matrix), true) = (&report.memory_matrix, report.measurements.is_empty()) {
-        let lines = memory_cells(matrix, &report.envelope.machine);
-        return MEMORY_HEADER.to_owned() + &lines;
-    }
-    let (header, lines): (_, Vec<String>) =
-        if report.measurements.is_empty() && !report.matrices.is_empty() {
-            let machine = &report.envelope.machine;
+    let machine = &report.envelope.machine;
+    match &report.memory_matrix {
+        Some(matrix) if report.measurements.is_empty() => {
+            lines(MEMORY_HEADER, memory_cells(matrix, machine))
+        }
+        _ if report.measurements.is_empty() && !report.matrices.is_empty() => {
             let matrices = report.matrices.iter();
-            let lines = matrices.flat_map(|matrix| pairs(matrix, machine));
-            (MATRIX_HEADER.to_owned(), lines.collect())
-        } else {
-            (header(), report.measurements.iter().map(line).collect())
-        };
-    header + &lines.concat()
+            lines(
+                MATRIX_HEADER,
+                matrices.flat_map(|matrix| pairs(matrix, machine)),
+            )
+        }
+        _ => header() + &report.measurements.iter().map(line).collect::<String>(),
+    }
 }
 
 pub(crate) fn quoted(field: &str) -> String {
@@ -86,39 +86,48 @@ pub(crate) fn quoted(field: &str) -> String {
     }
 }
 
-/// Returns a line for each measured pair, sorted by sending SPE and then by receiving SPE.
-fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String> {
+/// Returns a header and a line for each row. Fields are quoted where they need it.
+pub(crate) fn lines<const N: usize>(
+    header: &str,
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let line = |fields: [String; N]| fields.map(|field| quoted(&field)).join(",") + "\n";
+    let lines = rows.into_iter().map(line);
+    lines.fold(header.to_owned(), |text, line| text + &line)
+}
+
+/// Returns the fields of each measured pair, sorted by sending SPE and then by receiving SPE.
+fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = [String; 8]> {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let of_row = move |(from, row): (usize, &Vec<Option<f64>>)| {
         let line = |(to, ns): (usize, &Option<f64>)| {
-            let fields = [
+            Some([
                 matrix.primitive.name().to_owned(),
                 or_empty(matrix.polling.map(Polling::name)),
                 or_empty(matrix.block_bytes),
                 from.to_string(),
                 to.to_string(),
-                quoted(place(from)),
-                quoted(place(to)),
+                place(from).to_owned(),
+                place(to).to_owned(),
                 (*ns)?.to_string(),
-            ];
-            Some(fields.join(",") + "\n")
+            ])
         };
         row.iter().enumerate().filter_map(line).collect::<Vec<_>>()
     };
     matrix.one_way_ns.iter().enumerate().flat_map(of_row)
 }
 
-/// Returns a line for each measured cell, sorted by the SPE that reads and then by memory module.
-fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
+/// Returns the fields of each measured cell, sorted by the SPE that reads and then by memory module.
+fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<[String; 11]> {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
         for (module, cell) in matrix.numbers().into_iter().zip(cells) {
             let Some(cell) = cell else { continue };
             let interval = cell.latency_interval_ns;
-            let fields = [
+            lines.push([
                 row.spe.to_string(),
-                quoted(place(row.spe)),
+                place(row.spe).to_owned(),
                 row.cell.to_string(),
                 row.nearest_module.to_string(),
                 module.to_string(),
@@ -128,8 +137,7 @@ fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
                 or_empty(interval.map(|interval| interval.high)),
                 cell.bandwidth_bytes_per_s.to_string(),
                 or_empty(cell.huge_page_share),
-            ];
-            lines += &(fields.join(",") + "\n");
+            ]);
         }
     }
     lines

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA_VERSION;
 use crate::columns::Table;
-use crate::csv::quoted;
+use crate::csv::{lines, or_empty};
 use crate::text::size;
 
 const CSV_HEADER: &str =
@@ -81,20 +81,18 @@ pub fn rows<const N: usize>(rows: impl Iterator<Item = [String; N]>, width: usiz
 
 /// Returns the list as CSV: a header, and a line for each machine.
 pub fn csv(list: &Machines) -> String {
-    let lines = list.machines.iter().map(|machine| {
-        let bytes = machine.memory_bytes_per_module;
-        let fields = [
+    let fields = |machine: &SimulatedMachine| {
+        [
             machine.name.clone(),
             machine.title.clone(),
             machine.spes.to_string(),
             machine.cells.to_string(),
             machine.memory_modules.to_string(),
-            bytes.map(|bytes| bytes.to_string()).unwrap_or_default(),
+            or_empty(machine.memory_bytes_per_module),
             machine.interconnect.clone(),
-        ];
-        fields.map(|field| quoted(&field)).join(",") + "\n"
-    });
-    lines.fold(CSV_HEADER.to_owned(), |text, line| text + &line)
+        ]
+    };
+    lines(CSV_HEADER, list.machines.iter().map(fields))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::judgement::is_enough;
 use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
 use crate::columns::Table;
-use crate::csv::quoted;
+use crate::csv::{lines, or_empty};
 use crate::text::{bandwidth, bold, count, in_words, place, size, time, without_unit, wrapped};
 use crate::words::Words;
 
@@ -69,31 +69,31 @@ pub fn table(comparison: &Comparison, width: usize) -> String {
 /// Returns the comparison as CSV: a header, and a line for each ratio. The field `parameters` has
 /// the form `name=value`, separated by semicolons.
 pub fn csv(comparison: &Comparison) -> String {
-    comparison
-        .results
-        .iter()
-        .map(|ratio| {
-            let end = |end: Option<f64>| end.map(|end| end.to_string()).unwrap_or_default();
-            let fields = [
-                kind(ratio.kind).to_owned(),
-                ratio.name.clone(),
-                listed(&ratio.parameters, ";"),
-                ratio.value_unit.clone(),
-                ratio.a.to_string(),
-                ratio.b.to_string(),
-                ratio.value.to_string(),
-                end(ratio.interval.map(|interval| interval.low)),
-                end(ratio.interval.map(|interval| interval.high)),
-                verdict(ratio.verdict).to_owned(),
-                end(ratio.spread_of_a.map(|spread| spread.low)),
-                end(ratio.spread_of_a.map(|spread| spread.high)),
-                end(ratio.spread_of_b.map(|spread| spread.low)),
-                end(ratio.spread_of_b.map(|spread| spread.high)),
-                end(ratio.noticeable_slowdown),
-            ];
-            fields.map(|field| quoted(&field)).join(",") + "\n"
-        })
-        .fold(CSV_HEADER.to_owned(), |text, line| text + &line)
+    let fields = |ratio: &Ratio| {
+        let ends = |ends: Option<Spread>| {
+            [ends.map(|ends| ends.low), ends.map(|ends| ends.high)].map(or_empty)
+        };
+        let [a_low, a_high] = ends(ratio.spread_of_a);
+        let [b_low, b_high] = ends(ratio.spread_of_b);
+        [
+            kind(ratio.kind).to_owned(),
+            ratio.name.clone(),
+            listed(&ratio.parameters, ";"),
+            ratio.value_unit.clone(),
+            ratio.a.to_string(),
+            ratio.b.to_string(),
+            ratio.value.to_string(),
+            or_empty(ratio.interval.map(|interval| interval.low)),
+            or_empty(ratio.interval.map(|interval| interval.high)),
+            verdict(ratio.verdict).to_owned(),
+            a_low,
+            a_high,
+            b_low,
+            b_high,
+            or_empty(ratio.noticeable_slowdown),
+        ]
+    };
+    lines(CSV_HEADER, comparison.results.iter().map(fields))
 }
 
 pub(super) struct Group<'a> {

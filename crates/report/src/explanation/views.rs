@@ -4,7 +4,7 @@ use maud::html;
 
 use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
 use crate::columns::Table;
-use crate::csv::quoted;
+use crate::csv::lines;
 use crate::html::{Page, Part, circumstances, notices};
 use crate::placement::{amount, assumption, listed, on_costs};
 use crate::table::cautions;
@@ -182,10 +182,9 @@ fn place_of(report: &ExplanationReport, letter: usize, task: usize) -> String {
 /// Returns the difference as CSV, with a line for each pair of tasks. docs/csv.md describes the
 /// columns.
 pub fn csv(report: &ExplanationReport) -> String {
-    let mut text = CSV_HEADER.to_owned();
-    for pair in &report.pairs {
-        let place = |letter, task| quoted(&place_of(report, letter, task));
-        let fields = [
+    let place = |letter, task| place_of(report, letter, task);
+    let fields = |pair: &ExplainedPair| {
+        [
             pair.from.to_string(),
             pair.to.to_string(),
             pair.volume.to_string(),
@@ -196,11 +195,9 @@ pub fn csv(report: &ExplanationReport) -> String {
             pair.cost_a.to_string(),
             pair.cost_b.to_string(),
             (pair.cost_b - pair.cost_a).to_string(),
-        ];
-        text += &fields.join(",");
-        text.push('\n');
-    }
-    text
+        ]
+    };
+    lines(CSV_HEADER, report.pairs.iter().map(fields))
 }
 
 /// Returns the difference as an HTML page that needs no other file and no network.

@@ -26,6 +26,8 @@ const BOTTOM: f64 = HEIGHT - 48.0;
 pub(crate) const STYLES: usize = 8;
 /// The preferred number of ticks of an axis.
 const TICKS: f64 = 5.0;
+/// An axis is logarithmic if the largest number is more than this many times the smallest.
+pub(crate) const WIDE_RATIO: f64 = 10.0;
 /// A logarithmic axis of fewer powers of 10 than this also has ticks at 2 and 5 times each power.
 const DECADES_FEW: f64 = 2.5;
 
@@ -56,6 +58,31 @@ pub(crate) enum Spacing {
     Log2,
     /// Logarithmic, with ticks at powers of 10. A short axis also has ticks between these.
     Log10,
+}
+
+impl Axis {
+    pub(crate) fn new(label: impl Into<String>, spacing: Spacing, tick: fn(f64) -> String) -> Self {
+        Self {
+            label: label.into(),
+            spacing,
+            tick,
+            shows: Vec::new(),
+        }
+    }
+}
+
+impl Spacing {
+    /// Returns the spacing that suits numbers: logarithmic if they are above 0 and far apart.
+    pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Self {
+        let ends = (f64::INFINITY, 0.0_f64);
+        let (least, most) = numbers.fold(ends, |(least, most), number| {
+            (least.min(number), most.max(number))
+        });
+        match least > 0.0 && most > WIDE_RATIO * least {
+            true => Self::Log10,
+            false => Self::Linear,
+        }
+    }
 }
 
 pub(crate) struct Series {

@@ -23,8 +23,6 @@ use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
 /// The smallest number of points of a line.
 const POINTS_MIN: usize = 3;
-/// The vertical axis is logarithmic if the largest value is more than this many times the smallest.
-const WIDE_RATIO: f64 = 10.0;
 
 /// The quantity of the horizontal axis.
 #[derive(Clone, Copy)]
@@ -230,12 +228,7 @@ impl Against {
             Self::Setting(_, shown) if shown.doubles => (Spacing::Log2, number),
             Self::Spes | Self::Setting(..) => (Spacing::Whole, number),
         };
-        Axis {
-            label: self.name().to_owned(),
-            spacing,
-            tick,
-            shows: Vec::new(),
-        }
+        Axis::new(self.name(), spacing, tick)
     }
 }
 
@@ -246,12 +239,8 @@ fn latencies(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
             .map(|interval| (interval.low, interval.high));
         Some((m.latency_ns.p50, bar))
     };
-    let y = Axis {
-        label: "time of one operation".to_owned(),
-        spacing: spacing(lines, height),
-        tick: |ns| short(&time(ns)),
-        shows: Vec::new(),
-    };
+    let spacing = spacing(lines, height);
+    let y = Axis::new("time of one operation", spacing, |ns| short(&time(ns)));
     charts_of("Time", against, y, lines, height)
 }
 
@@ -260,12 +249,10 @@ fn bandwidths(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
     if heights(lines, height).next().is_none() {
         return Vec::new();
     }
-    let y = Axis {
-        label: "bandwidth of all SPEs together (GB/s)".to_owned(),
-        spacing: spacing(lines, height),
-        tick: |bytes_per_s| short(&text::figures(bytes_per_s / 1e9)),
-        shows: Vec::new(),
-    };
+    let label = "bandwidth of all SPEs together (GB/s)";
+    let y = Axis::new(label, spacing(lines, height), |bytes_per_s| {
+        short(&text::figures(bytes_per_s / 1e9))
+    });
     charts_of("Bandwidth", against, y, lines, height)
 }
 
@@ -281,15 +268,7 @@ fn heights(
 }
 
 fn spacing(lines: &[Line<'_>], height: impl Fn(&Measurement) -> Option<Height>) -> Spacing {
-    let heights = heights(lines, height).map(|(height, _)| height);
-    let (least, most) = heights.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), height| {
-        (least.min(height), most.max(height))
-    });
-    if most > WIDE_RATIO * least && least > 0.0 {
-        Spacing::Log10
-    } else {
-        Spacing::Linear
-    }
+    Spacing::of(heights(lines, height).map(|(height, _)| height))
 }
 
 fn charts_of(

@@ -7,7 +7,7 @@ use super::numbers::{amount, listed};
 use super::trials::ascending;
 use super::{PlacementReport, PlacementTrials, Quality, ToolCommand, draw};
 use crate::columns::Table;
-use crate::csv::{or_empty, quoted};
+use crate::csv::{lines, or_empty};
 use crate::html::{Page, Part, circumstances, notices};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, ranges, whole, wrapped};
@@ -203,8 +203,8 @@ pub fn csv(report: &PlacementReport) -> String {
     let cpus: Vec<usize> = report.cpus.iter().map(|place| place.cpu).collect();
     let nodes: Vec<usize> = report.cpus.iter().map(|place| place.node).collect();
     let fields = [
-        quoted(&problem.file),
-        quoted(&or_empty(problem.costs.as_ref())),
+        problem.file.clone(),
+        or_empty(problem.costs.as_ref()),
         problem.tasks.to_string(),
         problem.places.to_string(),
         report.seed.to_string(),
@@ -222,7 +222,7 @@ pub fn csv(report: &PlacementReport) -> String {
         listed(&cpus, " "),
         listed(if report.nodes.is_empty() { &[] } else { &nodes }, " "),
     ];
-    format!("{CSV_HEADER}{}\n", fields.join(","))
+    lines(CSV_HEADER, [fields])
 }
 
 /// Returns the placement as an HTML page that needs no other file and no network.

@@ -5,13 +5,10 @@ use maud::{Markup, html};
 
 use super::views::{blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
-use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
+use crate::html::chart::{Axis, Chart, Point, Series, Spacing, WIDE_RATIO};
 use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
 use crate::text::{self, parts_of};
 use crate::words::Words;
-
-/// An axis is logarithmic if the largest number is more than this many times the smallest.
-const WIDE_RATIO: f64 = 10.0;
 
 /// The largest number of threads or SPEs for which an axis has ticks at whole numbers.
 const WHOLE_MAX: f64 = 64.0;
@@ -111,12 +108,7 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
         "threads" | "SPEs" | "rank" => |number| format!("{number:.0}"),
         _ => |number| short(&text::figures(number)),
     };
-    Axis {
-        label: of.label.clone(),
-        spacing,
-        tick,
-        shows: Vec::new(),
-    }
+    Axis::new(&of.label, spacing, tick)
 }
 
 fn hover(axis: &FigureAxis, number: f64) -> String {

@@ -10,9 +10,6 @@ use crate::html::{Page, Part, facts, notice, short};
 use crate::text::figures;
 use crate::words::Words;
 
-/// An axis is logarithmic if the largest number is more than this many times the smallest.
-const WIDE_RATIO: f64 = 10.0;
-
 /// Returns the reproduction as an HTML page that needs no other file and no network.
 pub fn html(reproduction: &Reproduction) -> String {
     let heading = match reproduction.papers.as_slice() {
@@ -135,13 +132,10 @@ fn called(figure: &ReproducedFigure) -> String {
 }
 
 fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
-    let y = Axis {
-        label: "time of one operation".to_owned(),
-        spacing: spacing(figure, panel, |point| Some(point.latency_ns)),
-        tick: |ns| short(&time(ns)),
-        shows: Vec::new(),
-    };
-    chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
+    let height = |point: &CurvePoint| Some(point.latency_ns);
+    let spacing = spacing(figure, panel, height);
+    let y = Axis::new("time of one operation", spacing, |ns| short(&time(ns)));
+    chart(figure, panel, "latency", y, height)
 }
 
 /// Draws the speed-ups, or returns `None` if there are none. If the horizontal axis is the number
@@ -149,12 +143,8 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
 fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
     points().find_map(|point| point.speed_up)?;
-    let y = Axis {
-        label: "times as fast as one process".to_owned(),
-        spacing: Spacing::Linear,
-        tick: |times| short(&figures(times)),
-        shows: Vec::new(),
-    };
+    let label = "times as fast as one process";
+    let y = Axis::new(label, Spacing::Linear, |times| short(&figures(times)));
     let mut chart = chart(figure, panel, "speed-up", y, |point| point.speed_up);
     if figure.against == "spes" {
         let mut spes: Vec<u64> = points().map(|point| point.x).collect();
@@ -180,13 +170,11 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     points
         .clone()
         .find_map(|point| point.bandwidth_bytes_per_s)?;
-    let y = Axis {
-        label: "bandwidth of all SPEs together (GB/s)".to_owned(),
-        spacing: spacing(figure, panel, |point| point.bandwidth_bytes_per_s),
-        tick: |bytes_per_s| short(&figures(bytes_per_s / 1e9)),
-        shows: Vec::new(),
-    };
     let height = |point: &CurvePoint| point.bandwidth_bytes_per_s;
+    let label = "bandwidth of all SPEs together (GB/s)";
+    let y = Axis::new(label, spacing(figure, panel, height), |bytes_per_s| {
+        short(&figures(bytes_per_s / 1e9))
+    });
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
@@ -197,20 +185,11 @@ fn spacing(
     panel: &ReproducedPanel,
     height: impl Fn(&CurvePoint) -> Option<f64>,
 ) -> Spacing {
-    if horizontal(figure).spacing == Spacing::Whole {
+    if horizontal(figure).0.spacing == Spacing::Whole {
         return Spacing::Linear;
     }
-    let heights = || {
-        let points = panel.curves.iter().flat_map(|curve| &curve.points);
-        points.filter_map(&height)
-    };
-    let most = heights().fold(0.0, f64::max);
-    let least = heights().fold(f64::INFINITY, f64::min);
-    if most > WIDE_RATIO * least && least > 0.0 {
-        Spacing::Log10
-    } else {
-        Spacing::Linear
-    }
+    let points = panel.curves.iter().flat_map(|curve| &curve.points);
+    Spacing::of(points.filter_map(height))
 }
 
 fn chart(
@@ -237,61 +216,38 @@ fn chart(
     };
     Chart {
         title: format!("{}, {what}", panel.title),
-        x: horizontal(figure),
+        x: horizontal(figure).0,
         y,
         series: panel.curves.iter().map(series).collect(),
     }
 }
 
-fn horizontal(figure: &ReproducedFigure) -> Axis {
-    match figure.against.as_str() {
-        "block_bytes" => Axis {
-            label: "size of a block".to_owned(),
-            spacing: Spacing::Log2,
-            tick: |bytes| size(bytes as usize),
-            shows: Vec::new(),
-        },
-        "threads" => Axis {
-            label: "number of threads".to_owned(),
-            spacing: Spacing::Whole,
-            tick: |number| format!("{number:.0}"),
-            shows: Vec::new(),
-        },
-        "cycles_per_byte" => Axis {
-            label: "computation (cycles a byte)".to_owned(),
-            spacing: Spacing::Log10,
-            tick: |cycles| short(&figures(cycles)),
-            shows: Vec::new(),
-        },
-        "operations" => Axis {
-            label: "floating-point operations in a step".to_owned(),
-            spacing: Spacing::Log10,
-            tick: |operations| short(&figures(operations)),
-            shows: Vec::new(),
-        },
-        "list_elements" => Axis {
-            label: "elements of the list".to_owned(),
-            spacing: Spacing::Log2,
-            tick: |number| format!("{number:.0}"),
-            shows: Vec::new(),
-        },
-        _ => Axis {
-            label: "number of SPEs".to_owned(),
-            spacing: Spacing::Whole,
-            tick: |number| format!("{number:.0}"),
-            shows: Vec::new(),
-        },
-    }
+/// Returns the horizontal axis, and the unit of its numbers.
+fn horizontal(figure: &ReproducedFigure) -> (Axis, &'static str) {
+    let whole: fn(f64) -> String = |number| format!("{number:.0}");
+    let few: fn(f64) -> String = |number| short(&figures(number));
+    let bytes: fn(f64) -> String = |bytes| size(bytes as usize);
+    let (label, spacing, tick, unit) = match figure.against.as_str() {
+        "block_bytes" => ("size of a block", Spacing::Log2, bytes, "bytes"),
+        "threads" => ("number of threads", Spacing::Whole, whole, "threads"),
+        "cycles_per_byte" => {
+            let label = "computation (cycles a byte)";
+            (label, Spacing::Log10, few, "cycles a byte")
+        }
+        "operations" => {
+            let label = "floating-point operations in a step";
+            (label, Spacing::Log10, few, "operations")
+        }
+        "list_elements" => ("elements of the list", Spacing::Log2, whole, "elements"),
+        _ => ("number of SPEs", Spacing::Whole, whole, "SPEs"),
+    };
+    (Axis::new(label, spacing, tick), unit)
 }
 
 fn hover(figure: &ReproducedFigure, curve: &Curve, point: &CurvePoint) -> String {
-    let at = match figure.against.as_str() {
-        "block_bytes" => size(point.x as usize),
-        "list_elements" => format!("{} elements", point.x),
-        "threads" => format!("{} threads", point.x),
-        "cycles_per_byte" => format!("{} cycles a byte", point.x),
-        "operations" => format!("{} operations", point.x),
-        _ => format!("{} SPEs", point.x),
+    let at = match horizontal(figure).1 {
+        "bytes" => size(point.x as usize),
+        unit => format!("{} {unit}", point.x),
     };
     let mut text = format!("{}, {at}\n{}", curve.name, time(point.latency_ns));
     if let Some(times) = point.speed_up {

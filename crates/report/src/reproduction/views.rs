@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Errors, Published, Relation, Reproduced, Reproduction, ShapeRange};
 use crate::columns::Table;
-use crate::csv::quoted;
+use crate::csv::{lines, or_empty};
 use crate::text::{bold, count, figures, wrapped};
 
 pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
@@ -194,10 +194,9 @@ pub(super) fn is_number(heading: &str) -> bool {
 
 /// Returns the reproduction as CSV, with a line for each number. Figures are left out.
 pub fn csv(reproduction: &Reproduction) -> String {
-    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
-    let line = |result: &Reproduced| {
+    let fields = |result: &Reproduced| {
         let shape = result.shape.as_ref();
-        let fields = [
+        [
             result.parameter("paper").to_owned(),
             result.name.clone(),
             result.quantity.clone(),
@@ -205,27 +204,22 @@ pub fn csv(reproduction: &Reproduction) -> String {
             result.parameter("machine").to_owned(),
             result.source.clone(),
             result.unit.clone(),
-            number(result.published),
+            or_empty(result.published),
             reading(result.reading).to_owned(),
             result.kept_back.to_string(),
-            number(shape.and_then(|shape| shape.at_least)),
-            number(shape.and_then(|shape| shape.at_most)),
-            number(result.value),
-            number(result.error_percent),
-            result
-                .holds
-                .map(|holds| holds.to_string())
-                .unwrap_or_default(),
+            or_empty(shape.and_then(|shape| shape.at_least)),
+            or_empty(shape.and_then(|shape| shape.at_most)),
+            or_empty(result.value),
+            or_empty(result.error_percent),
+            or_empty(result.holds),
             result.served_for_calibration.to_string(),
-            result.not_simulated.clone().unwrap_or_default(),
-            result.failed.clone().unwrap_or_default(),
-            result.relation.map(relation).unwrap_or_default().to_owned(),
-            result.follows_from.clone().unwrap_or_default(),
-        ];
-        fields.map(|field| quoted(&field)).join(",") + "\n"
+            or_empty(result.not_simulated.as_ref()),
+            or_empty(result.failed.as_ref()),
+            or_empty(result.relation.map(relation)),
+            follows_from(result),
+        ]
     };
-    let lines = reproduction.results.iter().map(line);
-    lines.fold(CSV_HEADER.to_owned(), |text, line| text + &line)
+    lines(CSV_HEADER, reproduction.results.iter().map(fields))
 }
 
 const fn relation(relation: Relation) -> &'static str {
