@@ -1,4 +1,4 @@
-//! The parts of a machine, for reports.
+//! The parts of a machine, for reports. Only this file of the crate tells interconnects apart.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ use cellworks_sim::{Description, Interconnect, Sim, SimError};
 use crate::args::Cpus;
 use crate::failure::Failure;
 use crate::surroundings::this_computer;
+
+const PACKET_BYTES: u64 = 128;
 
 pub(crate) fn of_this_computer(chosen: Option<&Cpus>) -> Result<MachineReport, Failure> {
     let host = this_computer(chosen)?;
@@ -144,5 +146,18 @@ pub(crate) fn kind_of(interconnect: &Interconnect) -> &'static str {
         Interconnect::Mesh(_) => "mesh",
         Interconnect::Crossbar(_) => "crossbar",
         Interconnect::Matrix(_) => "matrix",
+    }
+}
+
+/// Returns the bandwidth of the port of an SPE in each direction.
+pub(crate) fn port_bytes_per_s(description: &Description) -> u64 {
+    match &description.interconnect {
+        Interconnect::Rings(rings) => {
+            let packet_cycles = rings.packet_bus_cycles.value.max(1);
+            PACKET_BYTES * description.clock.bus_hz.value / packet_cycles
+        }
+        Interconnect::Mesh(mesh) => mesh.link_bytes_per_s.value,
+        Interconnect::Crossbar(crossbar) => crossbar.port_bytes_per_s.value,
+        Interconnect::Matrix(matrix) => matrix.port_bytes_per_s.value,
     }
 }

@@ -13,8 +13,7 @@ use cellworks_report::{
     SpeCounters, counters_table,
 };
 use cellworks_sim::{
-    Description, HazardWatch, Interconnect, LoadError, Part, PpeAccess, Sim, SimBuilder, SimError,
-    Window,
+    Description, HazardWatch, LoadError, Part, PpeAccess, Sim, SimBuilder, SimError, Window,
 };
 use cellworks_stats::Limits;
 
@@ -23,10 +22,9 @@ use crate::failure::Failure;
 use crate::message::warn;
 use crate::output::{Printed, ResultFiles, combine, print_to, width};
 use crate::output_file::OutputFile;
+use crate::parts::port_bytes_per_s;
 use crate::session::{End, Session, SessionOptions, Steps};
 use crate::surroundings;
-
-const PACKET_BYTES: u64 = 128;
 
 /// The largest size of a staging buffer, which is the largest size of a DMA command. To copy data,
 /// an SPE moves them through staging buffers in its local store.
@@ -124,19 +122,6 @@ pub(crate) fn limits_of(description: &Description) -> Limits {
         staging_bytes_max: Some(STAGING_BYTES_MAX.min(local_store_bytes / VIEWS)),
         bandwidth_bytes_per_s_max: Some(port_bytes_per_s(description)),
         ..surroundings::LIMITS
-    }
-}
-
-/// Returns the bandwidth of the port of an SPE in each direction.
-fn port_bytes_per_s(description: &Description) -> u64 {
-    match &description.interconnect {
-        Interconnect::Rings(rings) => {
-            let packet_cycles = rings.packet_bus_cycles.value.max(1);
-            PACKET_BYTES * description.clock.bus_hz.value / packet_cycles
-        }
-        Interconnect::Mesh(mesh) => mesh.link_bytes_per_s.value,
-        Interconnect::Crossbar(crossbar) => crossbar.port_bytes_per_s.value,
-        Interconnect::Matrix(matrix) => matrix.port_bytes_per_s.value,
     }
 }
 

@@ -15,7 +15,7 @@ use cellworks_stats::Finding;
 use clap::Args;
 
 use super::costs::Places;
-use super::problem::{ProblemArgs, parameters};
+use super::problem::{ProblemArgs, findings};
 use super::solution;
 use crate::args::{OutputArgs, input, refuse_standard_input_twice};
 use crate::failure::Failure;
@@ -204,26 +204,16 @@ fn results(
         .each_ref()
         .map(|one| Some(contended(problem, one, places.ways.as_ref()?)));
     let name = arguments.name(file);
-    let [tasks, places] = [problem.volumes().tasks(), problem.costs().places()];
-    let parameters = parameters(&name, costs, tasks, places);
+    let sizes = [problem.volumes().tasks(), problem.costs().places()];
     let numbers = [
-        ("cost_a", Some(a)),
-        ("cost_b", Some(b)),
-        ("difference", Some(b - a)),
-        ("ratio", (a > 0.0).then(|| b / a)),
-        ("contended_a", contended_a),
-        ("contended_b", contended_b),
+        ("cost_a", Some(a), "1"),
+        ("cost_b", Some(b), "1"),
+        ("difference", Some(b - a), "1"),
+        ("ratio", (a > 0.0).then(|| b / a), "1"),
+        ("contended_a", contended_a, "1"),
+        ("contended_b", contended_b, "1"),
     ];
-    let known = numbers.into_iter().filter_map(|(name, value)| {
-        Some(Finding {
-            name: name.to_owned(),
-            value: value?,
-            unit: "1".to_owned(),
-            parameters: parameters.clone(),
-            doubtful: false,
-        })
-    });
-    known.collect()
+    findings(&name, costs, sizes, numbers)
 }
 
 /// Returns the contended cost of a placement, that is, with transfers that wait for each other on

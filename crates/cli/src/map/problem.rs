@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellworks_mapping::read::{self, Counted, ReadError, Tasks};
 use cellworks_mapping::{Pattern, Volumes};
+use cellworks_stats::Finding;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
@@ -162,14 +163,15 @@ impl ProblemArgs {
     }
 }
 
-/// Returns the parameters that distinguish the results of different problems.
-pub(super) fn parameters(
+/// Returns the numbers that are known, with names and units. Their parameters distinguish the
+/// results of different problems.
+pub(super) fn findings<'n>(
     file: &str,
     costs: Option<&Path>,
-    tasks: usize,
-    places: usize,
-) -> BTreeMap<String, Value> {
-    let mut parameters = BTreeMap::from([
+    [tasks, places]: [usize; 2],
+    numbers: impl IntoIterator<Item = (&'n str, Option<f64>, &'n str)>,
+) -> Vec<Finding> {
+    let mut parameters: BTreeMap<String, Value> = BTreeMap::from([
         ("problem".to_owned(), name_of(Path::new(file)).into()),
         ("tasks".to_owned(), tasks.into()),
         ("places".to_owned(), places.into()),
@@ -177,5 +179,14 @@ pub(super) fn parameters(
     if let Some(costs) = costs {
         parameters.insert("costs".to_owned(), name_of(costs).into());
     }
-    parameters
+    let known = numbers.into_iter().filter_map(|(name, value, unit)| {
+        Some(Finding {
+            name: name.to_owned(),
+            value: value?,
+            unit: unit.to_owned(),
+            parameters: parameters.clone(),
+            doubtful: false,
+        })
+    });
+    known.collect()
 }

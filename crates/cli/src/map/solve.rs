@@ -25,7 +25,7 @@ use super::binding::to_report;
 use super::costs::{Cpus, Places, ROOM_MAX_OF_LEVELS};
 use super::measure::{Measured, ROUNDS};
 use super::picture::{Drawn, Scene};
-use super::problem::{ProblemArgs, parameters};
+use super::problem::{ProblemArgs, findings};
 use crate::args::{
     OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
 };
@@ -675,17 +675,8 @@ impl Solving {
         ];
         let problem = &self.problem;
         let costs = problem.costs.as_deref().map(Path::new);
-        let parameters = parameters(&problem.file, costs, problem.tasks, problem.places);
-        let known = numbers.into_iter().filter_map(|(name, value, unit)| {
-            Some(Finding {
-                name: name.to_owned(),
-                value: value?,
-                unit: unit.to_owned(),
-                parameters: parameters.clone(),
-                doubtful: false,
-            })
-        });
-        known.collect()
+        let sizes = [problem.tasks, problem.places];
+        findings(&problem.file, costs, sizes, numbers)
     }
 
     /// Returns what is known about the quality of the kept placement.
