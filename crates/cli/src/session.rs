@@ -411,10 +411,7 @@ impl<S: Steps> Session<S> {
         if done > 0 {
             disturbed.extend(disturbances);
         }
-        let reason = |text| Reason {
-            kind: ReasonKind::Disturbed,
-            text,
-        };
+        let reason = |text| ReasonKind::Disturbed.reason(text);
         let foreign = self.surroundings.as_ref().and_then(Surroundings::foreign);
         let circumstances = Circumstances {
             machine: self.machine.clone(),

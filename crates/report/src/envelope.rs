@@ -149,6 +149,13 @@ pub struct NotMeasured {
     pub why: String,
 }
 
+impl ReasonKind {
+    /// Makes a reason of this kind.
+    pub fn reason(self, text: String) -> Reason {
+        Reason { kind: self, text }
+    }
+}
+
 impl Trust {
     /// Returns each reason with its kind. The kind of a reason in an older file is `None`.
     pub fn reasons(&self) -> impl Iterator<Item = (&str, Option<ReasonKind>)> {

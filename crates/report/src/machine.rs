@@ -109,7 +109,7 @@ pub struct QuotaInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterconnectInfo {
-    /// `rings`, `mesh`, `crossbar` or `matrix`.
+    /// The kind, such as `rings` or `mesh`.
     pub kind: String,
     /// The elements of each Cell. For rings they are in ring order.
     pub cells: Vec<Vec<ElementInfo>>,

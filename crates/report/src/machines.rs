@@ -38,7 +38,7 @@ pub struct SimulatedMachine {
     pub memory_modules: usize,
     /// The size of the memory of each module. `None` if the sizes differ.
     pub memory_bytes_per_module: Option<usize>,
-    /// The interconnect of the elements of a Cell: `rings`, `mesh`, `crossbar` or `matrix`.
+    /// The kind of the interconnect of the elements of a Cell, such as `rings` or `mesh`.
     pub interconnect: String,
 }
 

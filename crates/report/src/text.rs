@@ -469,16 +469,18 @@ pub(crate) fn doubts_of(doubts: &[Doubt], separator: &str) -> Option<String> {
     (!names.is_empty()).then(|| names.join(separator))
 }
 
+/// Returns the number of measurements and matrices without doubts, and of all.
+fn sound(report: &Report) -> (usize, usize) {
+    let measurements = report.measurements.iter().map(|one| &one.doubts);
+    let doubts = measurements.chain(report.matrices.iter().map(|one| &one.doubts));
+    let all = doubts.clone().count();
+    (doubts.filter(|of| of.is_empty()).count(), all)
+}
+
 /// Returns a sentence about what can be trusted in a run that is not trustworthy as a whole, or
 /// `None` if the run is trustworthy, or if all measurements or none have doubts.
 pub(crate) fn still_trusted(report: &Report) -> Option<String> {
-    let measurements = report.measurements.iter().map(|one| &one.doubts);
-    let matrices = report.matrices.iter().map(|one| &one.doubts);
-    let doubts = || measurements.clone().chain(matrices.clone());
-    let (all, sound) = (
-        doubts().count(),
-        doubts().filter(|of| of.is_empty()).count(),
-    );
+    let (sound, all) = sound(report);
     (!report.envelope.trust.trustworthy && sound > 0 && sound < all).then(|| {
         format!(
             "{sound} of {all} measurements and matrices: those without a word in the column `doubt`, or after \
@@ -492,18 +494,12 @@ pub(crate) fn still_trusted(report: &Report) -> Option<String> {
 pub(crate) fn trusted(report: &Report) -> Option<String> {
     let envelope = &report.envelope;
     let is_good = envelope.trust.trustworthy && envelope.complete;
-    let measurements = report.measurements.iter().map(|one| &one.doubts);
-    let doubts = measurements.chain(report.matrices.iter().map(|one| &one.doubts));
-    let (all, doubted) = (
-        doubts.clone().count(),
-        doubts.filter(|of| !of.is_empty()).count(),
-    );
-    (envelope.machine.is_this_computer() && is_good && all > 0).then(|| match doubted {
+    let (sound, all) = sound(report);
+    (envelope.machine.is_this_computer() && is_good && all > 0).then(|| match all - sound {
         0 => "No measurement has a doubt.".to_owned(),
         _ => format!(
-            "{} of {all} measurements and matrices have no doubt; the others have a word in the column `doubt`, or \
-             after `Doubt:`.",
-            all - doubted
+            "{sound} of {all} measurements and matrices have no doubt; the others have a word in the column `doubt`, or \
+             after `Doubt:`."
         ),
     })
 }

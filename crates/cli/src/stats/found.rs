@@ -125,10 +125,8 @@ impl Found {
     pub fn refused(&mut self, step: usize, why: String) {
         self.steps[step].state = State::Settled;
         let what = self.steps[step].title.clone();
-        self.reasons.push(Reason {
-            kind: ReasonKind::Impossible,
-            text: format!("{what}: {why}"),
-        });
+        let text = format!("{what}: {why}");
+        self.reasons.push(ReasonKind::Impossible.reason(text));
         self.not_measured.push(NotMeasured { what, why });
     }
 
@@ -298,33 +296,25 @@ impl Steps for Found {
         // Wide intervals are accepted in two cases. An interrupted run has too few visits. If
         // operations of the machine always take the same time, a new run has the same medians.
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
-            reasons.extend(too_wide(measurements.iter()).map(|text| Reason {
-                kind: ReasonKind::Uncertain,
-                text,
-            }));
+            let too_wide = too_wide(measurements.iter());
+            reasons.extend(too_wide.map(|text| ReasonKind::Uncertain.reason(text)));
         }
         // After repetitions, readings of the reference may be of visits that were dropped.
         if !capabilities.repeats {
             let reference = self.reference.as_ref().filter(|_| repeated.is_none());
             let unsteady = unsteady(&self.topology, &measurements, &matrices, reference);
-            reasons.extend(unsteady.into_iter().map(|text| Reason {
-                kind: ReasonKind::Unsteady,
-                text,
-            }));
+            let unsteady = unsteady.into_iter();
+            reasons.extend(unsteady.map(|text| ReasonKind::Unsteady.reason(text)));
         }
         for matrix in &mut matrices {
             if let Some(text) = misplaced(matrix) {
                 matrix.doubts.insert(0, Doubt::Disturbed);
                 matrix.doubts.dedup();
-                let kind = ReasonKind::Disturbed;
-                reasons.push(Reason { kind, text });
+                reasons.push(ReasonKind::Disturbed.reason(text));
             }
         }
         let of_memory = self.memory_matrix.as_ref().and_then(misplaced_blocks);
-        reasons.extend(of_memory.map(|text| Reason {
-            kind: ReasonKind::Disturbed,
-            text,
-        }));
+        reasons.extend(of_memory.map(|text| ReasonKind::Disturbed.reason(text)));
         let results = findings(&measurements, &self.topology);
         classify_storage(&self.topology, &mut measurements, &results);
         let mut advice = advise(&self.topology, &measurements, &results, &matrices);

@@ -5,11 +5,10 @@ use maud::html;
 use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
 use crate::columns::Table;
 use crate::csv::lines;
-use crate::html::{Page, Part, circumstances, notices};
+use crate::html::{Part, page_of};
 use crate::placement::{amount, assumption, listed, on_costs};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, whole, wrapped};
-use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str =
     "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";
@@ -214,17 +213,9 @@ pub fn html(report: &ExplanationReport) -> String {
         };
         Part::new(id, title, Some(content))
     }));
-    all.push(circumstances(&report.envelope));
-    Page {
-        command: &report.envelope.command,
-        heading: &names(report),
-        about: html! {
-            (sizes(report))
-            @if let Some(assumed) = &report.assumed { p { (assumed) } }
-        },
-        notices: notices(&report.envelope),
-        words: Words::of(&report.envelope.machine),
-        parts: all,
-    }
-    .render()
+    let about = html! {
+        (sizes(report))
+        @if let Some(assumed) = &report.assumed { p { (assumed) } }
+    };
+    page_of(&report.envelope, &names(report), about, all)
 }

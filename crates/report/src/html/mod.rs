@@ -54,18 +54,29 @@ pub fn render(report: &Report) -> String {
         Part::new("states", "Two states", two_states(report)),
         Part::new("counters", "Counters", counters),
         not_measured(&report.not_measured),
-        circumstances(&report.envelope),
     ];
+    let about = html! {
+        (words.say(&parts_of(machine)))
+        @if let Some(end) = finished(&report.envelope.environment) { " · " span.end { (end) } }
+        (about(machine))
+    };
+    page_of(&report.envelope, &machine.name, about, parts)
+}
+
+/// Returns the page of a run. Its notices come before `parts`, and its circumstances after them.
+pub(crate) fn page_of(
+    envelope: &Envelope,
+    heading: &str,
+    about: Markup,
+    mut parts: Vec<Part>,
+) -> String {
+    parts.push(circumstances(envelope));
     Page {
-        command: &report.envelope.command,
-        heading: &machine.name,
-        about: html! {
-            (words.say(&parts_of(machine)))
-            @if let Some(end) = finished(&report.envelope.environment) { " · " span.end { (end) } }
-            (about(machine))
-        },
-        notices: notices(&report.envelope),
-        words,
+        command: &envelope.command,
+        heading,
+        about,
+        notices: notices(envelope),
+        words: Words::of(&envelope.machine),
         parts,
     }
     .render()
@@ -78,7 +89,7 @@ pub(crate) fn about(machine: &MachineInfo) -> Markup {
     }
 }
 
-pub(crate) fn notices(envelope: &Envelope) -> Markup {
+fn notices(envelope: &Envelope) -> Markup {
     let warnings = &envelope.environment.warnings;
     html! {
         @for (heading, reasons) in doubts(envelope) { (notice("doubt", heading, &reasons)) }
@@ -139,7 +150,7 @@ fn finished(environment: &Environment) -> Option<String> {
     Some(format!("{day} {} UTC", time.get(..5)?))
 }
 
-pub(crate) fn circumstances(envelope: &Envelope) -> Part {
+fn circumstances(envelope: &Envelope) -> Part {
     let machine = &envelope.machine;
     let content = html! {
         dl.facts {

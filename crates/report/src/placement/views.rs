@@ -8,10 +8,9 @@ use super::trials::ascending;
 use super::{PlacementReport, PlacementTrials, Quality, ToolCommand, draw};
 use crate::columns::Table;
 use crate::csv::{lines, or_empty};
-use crate::html::{Page, Part, circumstances, notices};
+use crate::html::{Part, page_of};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, ranges, whole, wrapped};
-use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,quality,average,worst,\
 time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n";
@@ -234,17 +233,9 @@ pub fn html(report: &PlacementReport) -> String {
         Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),
         Part::new("binding", "Binding", binding(report)),
-        circumstances(&report.envelope),
     ];
-    Page {
-        command: &report.envelope.command,
-        heading: &names(report),
-        about: html! { (sizes(report)) },
-        notices: notices(&report.envelope),
-        words: Words::of(&report.envelope.machine),
-        parts,
-    }
-    .render()
+    let about = html! { (sizes(report)) };
+    page_of(&report.envelope, &names(report), about, parts)
 }
 
 fn tried(trials: &PlacementTrials) -> String {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::views::{blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing, WIDE_RATIO};
-use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
+use crate::html::{Part, about, not_measured, page_of, short};
 use crate::text::{self, parts_of};
 use crate::words::Words;
 
@@ -16,7 +16,6 @@ const WHOLE_MAX: f64 = 64.0;
 /// Returns the report as an HTML page that needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
     let machine = &report.envelope.machine;
-    let words = Words::of(machine);
     let heading = format!("{} on {}", report.program, machine.name);
     let counters = report.counters.as_ref().map(crate::html::counters);
     let parts = vec![
@@ -24,17 +23,9 @@ pub fn html(report: &ProgramReport) -> String {
         Part::new("figures", "Curves", figures(report)),
         Part::new("counters", "Counters", counters),
         not_measured(&report.not_measured),
-        circumstances(&report.envelope),
     ];
-    Page {
-        command: &report.envelope.command,
-        heading: &heading,
-        about: html! { (words.say(&parts_of(machine))) (about(machine)) },
-        notices: notices(&report.envelope),
-        words,
-        parts,
-    }
-    .render()
+    let about = html! { (Words::of(machine).say(&parts_of(machine))) (about(machine)) };
+    page_of(&report.envelope, &heading, about, parts)
 }
 
 fn results(report: &ProgramReport) -> Option<Markup> {
