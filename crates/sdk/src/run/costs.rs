@@ -7,14 +7,16 @@
 //!   nothing: an SPU multiplies and adds in one instruction, and WebAssembly in two.
 //! - In a loop that only waits until memory changes, such as `while (!flag);`. A turn of it costs
 //!   [`POLL`] instructions more, so waiting takes less time of this computer than it simulates. The
-//!   program sees the change up to a turn later.
+//!   program sees the change up to a turn later. After each [`TURNS`] turns of such loops, the
+//!   program says by an import that it polls. What it does for that is a part of the [`POLL`]
+//!   instructions, and three more tell when such a loop begins.
 //!
 //! And the bytes of a number are turned round by a swizzle, which costs nothing. LLVM does it by 11
 //! or 26 instructions, and an SPU, whose memory is big-endian, not at all.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use wasm_encoder::{Encode, Instruction};
+use wasm_encoder::{BlockType, Encode, Instruction};
 use wasmparser::{BinaryReader, BinaryReaderError, CodeSectionReader, FunctionBody, Operator};
 
 use super::stack::Moved;
@@ -22,11 +24,26 @@ use super::stack::Moved;
 /// The instructions that a turn of a loop costs more if it only waits: some 20 ns of an SPU.
 const POLL: usize = 64;
 
+/// The turns of loops that only wait after which a program says so. A power of two.
+const TURNS: i32 = 4_096;
+
+/// How a program says that it polls.
+#[derive(Clone, Copy)]
+pub(super) struct Says {
+    /// The import that it calls.
+    pub(super) import: u32,
+    /// The global that counts how often loops that only wait have begun: the argument.
+    pub(super) begun: u32,
+    /// A global that counts their turns.
+    pub(super) turns: u32,
+}
+
 /// Returns the contents of a code section with a `nop` for each instruction that it costs more, and
 /// where the code was before. The function `load` only reads memory.
 pub(super) fn with_costs(
     code: &[u8],
     load: Option<u32>,
+    says: Option<Says>,
 ) -> Result<(Vec<u8>, Moved), BinaryReaderError> {
     let bodies = CodeSectionReader::new(BinaryReader::new(code, 0))?;
     let (mut new, mut moved) = (Vec::new(), Moved::default());
@@ -38,6 +55,7 @@ pub(super) fn with_costs(
         let mut operators = body.get_operators_reader()?;
         let mut last = Last::default();
         let polls = polls(&body, load)?;
+        let go_back: BTreeSet<usize> = polls.values().copied().collect();
         let mut turned_until = 0;
         while !operators.eof() {
             let (operator, at) = operators.read_with_offset()?;
@@ -62,15 +80,22 @@ pub(super) fn with_costs(
             // What only fills a place costs nothing.
             let fills = matches!(operator, Operator::Nop);
             let mut costs = usize::from(last.costs(&operator));
-            if polls.contains(&at) {
-                costs = POLL;
-            }
-            if !fills && costs == 0 {
+            let begins = says.filter(|_| polls.contains_key(&at));
+            let polls = go_back.contains(&at);
+            if !fills && begins.is_none() && !polls && costs == 0 {
                 continue;
             }
             pieces.push((bytes.len(), from));
             bytes.extend_from_slice(&code[from..at]);
             from = if fills { at + 1 } else { at };
+            if let Some(says) = begins {
+                says.begins()
+                    .iter()
+                    .for_each(|instruction| instruction.encode(&mut bytes));
+            }
+            if polls {
+                costs = POLL - says.map_or(0, |says| says.encode(&mut bytes));
+            }
             (0..costs).for_each(|_| Instruction::Nop.encode(&mut bytes));
         }
         pieces.push((bytes.len(), from));
@@ -215,18 +240,66 @@ const WIDE: &[Turn] = {
     ]
 };
 
-/// Returns where the last instruction is of each loop that only waits until memory changes: one
-/// whose turns are all the same, because none writes, calls a function but `load`, or sets a
-/// variable that the next one reads.
-fn polls(body: &FunctionBody<'_>, load: Option<u32>) -> Result<BTreeSet<usize>, BinaryReaderError> {
-    let mut polls = BTreeSet::new();
+impl Says {
+    /// Returns what a program does before a loop begins.
+    pub(super) fn begins(self) -> [Instruction<'static>; 4] {
+        [
+            Instruction::GlobalGet(self.begun),
+            Instruction::I32Const(1),
+            Instruction::I32Add,
+            Instruction::GlobalSet(self.begun),
+        ]
+    }
+
+    /// Returns what it does to say that it polls.
+    pub(super) fn polls(self) -> [Instruction<'static>; 2] {
+        [
+            Instruction::GlobalGet(self.begun),
+            Instruction::Call(self.import),
+        ]
+    }
+
+    /// Writes what a turn of a loop does to say that it polls. Returns what that costs.
+    fn encode(self, bytes: &mut Vec<u8>) -> usize {
+        // A constant and a test for 0 cost nothing.
+        let each = [
+            Instruction::GlobalGet(self.turns),
+            Instruction::I32Const(1),
+            Instruction::I32Add,
+            Instruction::GlobalSet(self.turns),
+            Instruction::GlobalGet(self.turns),
+            Instruction::I32Const(TURNS - 1),
+            Instruction::I32And,
+            Instruction::I32Eqz,
+            Instruction::If(BlockType::Empty),
+        ];
+        let all = each.into_iter().chain(self.polls());
+        let all = all.chain([Instruction::End]);
+        all.for_each(|instruction| instruction.encode(bytes));
+        6
+    }
+}
+
+/// Returns the loops that only wait until memory changes, each by where it begins, with the
+/// instruction that goes back. The turns of such a loop are all the same, because none writes,
+/// calls a function but `load`, or sets a variable that the next one reads.
+pub(super) fn polls(
+    body: &FunctionBody<'_>,
+    load: Option<u32>,
+) -> Result<BTreeMap<usize, usize>, BinaryReaderError> {
+    let mut polls = BTreeMap::new();
     // The innermost loop that is open, if it may be one, and the blocks that are open in it.
     let mut open: Option<Poll> = None;
     let mut operators = body.get_operators_reader()?;
     while !operators.eof() {
         let (operator, at) = operators.read_with_offset()?;
         match operator {
-            Operator::Loop { .. } => open = Some(Poll::default()),
+            Operator::Loop { .. } => {
+                open = Some(Poll {
+                    at,
+                    ..Poll::default()
+                });
+            }
             Operator::Block { .. } | Operator::If { .. } => {
                 if let Some(poll) = &mut open {
                     poll.depth += 1;
@@ -240,7 +313,7 @@ fn polls(body: &FunctionBody<'_>, load: Option<u32>) -> Result<BTreeSet<usize>, 
                 }
                 if is_last {
                     let ended = open.take();
-                    polls.extend(ended.and_then(|poll| poll.goes_back));
+                    polls.extend(ended.and_then(|poll| Some((poll.at, poll.goes_back?))));
                 }
             }
             Operator::LocalGet { local_index } => {
@@ -272,6 +345,8 @@ fn polls(body: &FunctionBody<'_>, load: Option<u32>) -> Result<BTreeSet<usize>, 
 /// A loop that may only wait.
 #[derive(Default)]
 struct Poll {
+    /// Where it begins.
+    at: usize,
     depth: u32,
     /// The instruction that goes back.
     goes_back: Option<usize>,
@@ -364,7 +439,8 @@ mod tests {
 
     fn code(body: &str) -> Vec<u8> {
         let text = format!(
-            "(module (memory 1) (global $g (mut i32) (i32.const 0))
+            "(module (memory 1) (global $g (mut i32) (i32.const 0)) (global (mut i32) (i32.const 0))
+                (global (mut i32) (i32.const 0))
                 (func (param $f f32) (param $d f64) (param $v v128) (local $i i32) (local $j i32) (local $w i64) {body} drop)
                 (func) (func $load (param i32) (result i32) i32.const 0))"
         );
@@ -391,7 +467,7 @@ mod tests {
             "local.get $v local.get $v f64x2.mul local.get $v f64x2.add".to_owned(),
         ] {
             let code = code(&body);
-            assert_eq!(with_costs(&code, None).unwrap().0, code, "{body}");
+            assert_eq!(with_costs(&code, None, None).unwrap().0, code, "{body}");
         }
     }
 
@@ -413,7 +489,7 @@ mod tests {
             ),
         ] {
             let expected = code(&format!("{before} nop {sum}"));
-            let found = with_costs(&code(&format!("{before} {sum}")), None).unwrap();
+            let found = with_costs(&code(&format!("{before} {sum}")), None, None).unwrap();
             assert_eq!(found.0, expected, "{before} {sum}");
         }
     }
@@ -440,7 +516,7 @@ mod tests {
             ("i32.const 5 local.tee $i", WORD_TEXT, word),
             ("local.get $w", WIDE_TEXT, wide),
         ] {
-            let found = with_costs(&code(&format!("{number} {old}")), None)
+            let found = with_costs(&code(&format!("{number} {old}")), None, None)
                 .unwrap()
                 .0;
             assert_eq!(found, code(&format!("{number} {new}")), "{number}");
@@ -452,7 +528,7 @@ mod tests {
             "local.get $i i32.const 24 i32.shl".to_owned(),
         ] {
             let code = code(&text);
-            assert_eq!(with_costs(&code, None).unwrap().0, code, "{text}");
+            assert_eq!(with_costs(&code, None, None).unwrap().0, code, "{text}");
         }
     }
 
@@ -477,7 +553,7 @@ mod tests {
             };
             let mut data = module[range].to_vec();
             if let Payload::CodeSectionStart { .. } = payload {
-                let (costed, _) = with_costs(&data, None).unwrap();
+                let (costed, _) = with_costs(&data, None, None).unwrap();
                 assert!(costed.len() < data.len());
                 data = costed;
             }
@@ -529,9 +605,32 @@ mod tests {
         ] {
             let end = "i32.const 0";
             let expected = code(&format!("{before} {nops} {after} {end}"));
-            let found = with_costs(&code(&format!("{before} {after} {end}")), Some(2)).unwrap();
+            let found =
+                with_costs(&code(&format!("{before} {after} {end}")), Some(2), None).unwrap();
             assert_eq!(found.0, expected, "{before} {after}");
         }
+    }
+
+    #[test]
+    fn a_loop_that_only_waits_says_so() {
+        let says = Says {
+            import: 1,
+            begun: 1,
+            turns: 2,
+        };
+        let nops = "nop ".repeat(POLL - 6);
+        let before = code(&format!("loop $l {LOAD} br_if $l end i32.const 0"));
+        let after = code(&format!(
+            "global.get 1 i32.const 1 i32.add global.set 1
+            loop $l {LOAD}
+                global.get 2 i32.const 1 i32.add global.set 2
+                global.get 2 i32.const {} i32.and i32.eqz if global.get 1 call 1 end
+                {nops} br_if $l
+            end
+            i32.const 0",
+            TURNS - 1
+        ));
+        assert_eq!(with_costs(&before, None, Some(says)).unwrap().0, after);
     }
 
     #[test]
@@ -548,20 +647,20 @@ mod tests {
             format!("loop $l {LOAD} drop end"),
         ] {
             let code = code(&format!("{body} i32.const 0"));
-            assert_eq!(with_costs(&code, Some(2)).unwrap().0, code, "{body}");
+            assert_eq!(with_costs(&code, Some(2), None).unwrap().0, code, "{body}");
         }
     }
 
     #[test]
     fn what_fills_a_place_costs_nothing() {
-        let (found, _) = with_costs(&code("nop local.get $v nop nop"), None).unwrap();
+        let (found, _) = with_costs(&code("nop local.get $v nop nop"), None, None).unwrap();
         assert_eq!(found, code("local.get $v"));
     }
 
     #[test]
     fn each_instruction_is_found_where_it_was() {
         let before = code("local.get $v local.get $v f32x4.add nop local.get $v f32x4.add");
-        let (after, moved) = with_costs(&before, None).unwrap();
+        let (after, moved) = with_costs(&before, None, None).unwrap();
         let sums = |code: &[u8]| -> Vec<usize> {
             let bodies = CodeSectionReader::new(BinaryReader::new(code, 0)).unwrap();
             let operators = bodies.into_iter().flat_map(|body| {

@@ -16,7 +16,7 @@ use super::event;
 
 /// What an import may do to the SPE of its program.
 trait Direct {
-    fn issue(&self, command: RawCommand) -> Option<bool>;
+    fn issue(&self, command: RawCommand, is_again: bool) -> Option<bool>;
     fn complete_tags(&self) -> Option<TagMask>;
     fn in_mbox_count(&self) -> usize;
     fn read_in_mbox(&self) -> Option<u32>;
@@ -37,25 +37,36 @@ pub(super) struct Used {
     /// The fault of a command that an import has found to be illegal: the import then asks what it
     /// has not done.
     pub(super) late: Option<LateFault>,
+    /// Whether the program has fetched the same data as before, by DMA.
+    pub(super) has_polled: bool,
+    /// Whether it has done anything else.
+    pub(super) has_acted: bool,
 }
 
 impl<S> Here<'_, S> {
     /// Notes that the program has used up the cause of an event, if it `has`.
     fn uses(&self, event: u32, has: bool) -> bool {
         if has {
-            self.used.borrow_mut().events |= event;
+            let mut used = self.used.borrow_mut();
+            used.events |= event;
+            used.has_acted = true;
         }
         has
     }
 }
 
 impl<S: CellSpe> Direct for Here<'_, S> {
-    fn issue(&self, command: RawCommand) -> Option<bool> {
+    fn issue(&self, command: RawCommand, is_again: bool) -> Option<bool> {
         if self.complete_tags()? != TagMask::ALL {
             return None;
         }
         self.spe.mfc().try_issue(command).ok()?;
-        self.uses(event::COMMAND_QUEUE, true);
+        let mut used = self.used.borrow_mut();
+        used.events |= event::COMMAND_QUEUE;
+        match is_again {
+            true => used.has_polled = true,
+            false => used.has_acted = true,
+        }
         // A list that stalls is still there.
         Some(self.spe.mfc().incomplete_tags().is_empty())
     }
@@ -110,9 +121,10 @@ fn here<R>(f: impl FnOnce(&dyn Direct) -> Option<R>) -> Option<R> {
     if HERE.is_set() { HERE.with(f) } else { None }
 }
 
-/// Enqueues a legal command, if the queue is empty. Returns whether it is complete then.
-pub(super) fn issue(command: RawCommand) -> Option<bool> {
-    here(|spe| spe.issue(command))
+/// Enqueues a legal command, if the queue is empty: perhaps one that fetches the same data again.
+/// Returns whether it is complete then.
+pub(super) fn issue(command: RawCommand, is_again: bool) -> Option<bool> {
+    here(|spe| spe.issue(command, is_again))
 }
 
 /// Returns the complete tag groups of `mask`, if that is what `update` waits for.

@@ -22,6 +22,9 @@ pub(crate) struct State {
 
 impl Linked for State {
     type Question = Question;
+    fn poll(begun: u32) -> Question {
+        Question::Poll { begun }
+    }
     fn link(&self) -> &Link<Question> {
         &self.link
     }
@@ -47,6 +50,8 @@ macro_rules! questions {
         pub(crate) enum Question {
             Clock(Clock),
             Exit { code: u32 },
+            /// Polls memory, in the loop that has this number.
+            Poll { begun: u32 },
             /// Loads `SPU_Out_Mbox`.
             OutMboxLoad { context: u32 },
             /// Stores to `SPU_In_Mbox`.
@@ -64,6 +69,7 @@ macro_rules! questions {
                 match self {
                     Self::Clock(_) => "a time",
                     Self::Exit { .. } => "exit",
+                    Self::Poll { .. } => "memory to change",
                     Self::OutMboxLoad { .. }
                     | Self::InMboxStore { .. }
                     | Self::StatusLoad { .. }

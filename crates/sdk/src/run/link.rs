@@ -27,7 +27,7 @@ pub(crate) enum Answer {
     Fault(String),
     /// The program was wrong at another place, which has this name.
     FaultAt(String, &'static str),
-    /// The question stays. Where in the program was it asked?
+    /// The question stays. Where in the program was it asked? Or, where does it let others run?
     Where,
 }
 
@@ -101,6 +101,9 @@ impl<A> Link<A> {
 pub(crate) trait Linked {
     /// The type of the questions.
     type Question: Send + 'static;
+    /// Returns the question of a loop that only waits until memory changes: may others run? The
+    /// number is another one when such a loop begins.
+    fn poll(begun: u32) -> Self::Question;
     /// Returns the link.
     fn link(&self) -> &Link<Self::Question>;
     /// Returns the slice of time in which the instance computes.
@@ -111,11 +114,20 @@ pub(crate) trait Linked {
 pub(crate) const FUEL: u64 = u64::MAX;
 
 /// Lets others run: suspends the program once, without a question.
-pub(super) async fn pass() {
+pub(super) async fn pass<S: Linked>(caller: &mut Caller<'_, S>) {
+    let link = caller.data().link().clone();
     let mut has_passed = false;
-    poll_fn(|_| match std::mem::replace(&mut has_passed, true) {
-        true => Poll::Ready(()),
-        false => Poll::Pending,
+    poll_fn(|_| {
+        let mut shared = link.lock();
+        if let Some(Answer::Where) = shared.answer {
+            shared.answer = None;
+            shared.place = Some(WasmBacktrace::force_capture(&mut *caller));
+            return Poll::Pending;
+        }
+        match std::mem::replace(&mut has_passed, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
     })
     .await;
 }

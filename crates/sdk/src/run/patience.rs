@@ -14,6 +14,10 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// The polls in a row that a note needs: a few long sleeps are none.
 const POLLS: u32 = 16;
 
+/// The slices of computing in a row that may be of one loop which polls memory: it says so after a
+/// number of turns.
+const SLICES: u32 = 256;
+
 /// What all parts of a run have done.
 #[derive(Default)]
 pub(super) struct Deeds {
@@ -36,11 +40,14 @@ pub(super) struct Patience {
     /// The number when this part last looked, and when that was.
     seen: u64,
     since: Instant,
-    has_polled: bool,
+    /// The next slices of computing that may be of a loop that polls.
+    slices: u32,
     /// The polls since then.
     polls: u32,
     /// Whether it has done something else since its last poll.
     has_acted: bool,
+    /// The number of the loop in which it has polled memory last.
+    polled: u32,
 }
 
 impl Patience {
@@ -49,33 +56,41 @@ impl Patience {
             deeds: Arc::clone(deeds),
             seen: 0,
             since: Instant::now(),
-            has_polled: false,
+            slices: 0,
             polls: 0,
             has_acted: false,
+            polled: 0,
         }
     }
 
     /// Notes that this part has done something else than to poll.
     pub(super) fn acts(&mut self) {
-        (self.has_polled, self.has_acted) = (false, true);
-        let now = self.deeds.count.load(Ordering::Relaxed);
-        if now == self.seen {
-            // Others need not count while one does.
-            self.deeds.count.fetch_add(1, Ordering::Relaxed);
-        }
-        self.seen = now;
+        (self.slices, self.has_acted) = (0, true);
+        self.deeds.count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Notes that this part has computed for a slice of time: perhaps in a loop that polls.
     pub(super) fn computes(&mut self) {
-        if !std::mem::take(&mut self.has_polled) {
+        match self.slices.checked_sub(1) {
+            Some(left) => self.slices = left,
+            None => self.acts(),
+        }
+    }
+
+    /// Notes a poll of memory in the loop with this number, which is another one if the loop has
+    /// begun again. Returns as [`polls`](Self::polls) does.
+    pub(super) fn polls_in(&mut self, begun: u32) -> bool {
+        if std::mem::replace(&mut self.polled, begun) != begun {
             self.acts();
         }
+        let is_long = self.polls();
+        self.slices = SLICES;
+        is_long
     }
 
     /// Notes a poll. Returns true, once in a run, if nothing but polling has happened for long.
     pub(super) fn polls(&mut self) -> bool {
-        self.has_polled = true;
+        self.slices = 1;
         let now = self.deeds.count.load(Ordering::Relaxed);
         if std::mem::take(&mut self.has_acted) || now != self.seen {
             (self.seen, self.since, self.polls) = (now, Instant::now(), 0);
@@ -120,6 +135,24 @@ mod tests {
         other.computes();
         other.computes();
         assert!(deeds.count.load(Ordering::Relaxed) > before);
+    }
+
+    #[test]
+    fn a_loop_that_has_begun_again_has_done_something() {
+        let deeds = Arc::new(Deeds::default());
+        let mut one = Patience::new(&deeds);
+        let count = || deeds.count.load(Ordering::Relaxed);
+        one.polls_in(1);
+        let before = count();
+        one.polls_in(1);
+        (0..SLICES).for_each(|_| one.computes());
+        assert_eq!(count(), before);
+        one.computes();
+        assert_eq!(count(), before + 1);
+        one.polls_in(1);
+        assert_eq!(count(), before + 1);
+        one.polls_in(2);
+        assert_eq!(count(), before + 2);
     }
 
     #[test]

@@ -264,16 +264,25 @@ impl<'p> Ppu<'p> {
                 .as_mut()
                 .poll(&mut Context::from_waker(Waker::noop()));
             let question = thread.link.take_question();
+            if let Some(Question::Poll { begun }) = question {
+                self.polls_memory(index, Some(begun));
+                self.threads[index].link.answer(Answer::Value(0));
+            }
+            let thread = &mut self.threads[index];
+            let polls = matches!(question, Some(Question::Poll { .. }));
+            let question = question.filter(|_| !polls);
             thread.question = question.map(|question| (contexts.meant(question), None));
             let is_slice = polled.is_pending() && thread.question.is_none();
             match thread.question {
-                None => thread.patience.computes(),
+                None if polls => {}
+                None if is_slice => thread.patience.computes(),
+                None => thread.patience.acts(),
                 Some((question, _)) if polled_context(question).is_some() => {}
                 Some((question, _)) if lets_others_run(question) => {}
-                Some((Question::Clock(Clock::Now), _)) => {}
+                Some((Question::Clock(Clock::Now) | Question::LoadReserved { .. }, _)) => {}
                 Some(_) => thread.patience.acts(),
             }
-            thread.yields += u64::from(is_slice);
+            thread.yields += u64::from(is_slice && !polls);
             let executed = thread.link.instructions().max(thread.yields * SLICE);
             if let Some(new) = executed.checked_sub(thread.charged).filter(|new| *new > 0) {
                 thread.charged = executed;
@@ -502,7 +511,7 @@ impl<'p> Ppu<'p> {
     ) {
         /// Stands for memory where the polled contexts have their numbers.
         const MEMORY: u32 = u32::MAX;
-        self.note_polls_of_memory(index);
+        self.polls_memory(index, None);
         ppe.yield_now();
         if !self.polls_alone(index) {
             return;
@@ -519,22 +528,33 @@ impl<'p> Ppu<'p> {
         }
     }
 
-    /// Notes that a thread lets others run, and says so if nothing else has happened for long.
-    fn note_polls_of_memory(&mut self, index: usize) {
+    /// Notes that a thread polls memory: it lets others run, reads the same again, or is in the
+    /// loop with the number `begun`. Says so if nothing else has happened for long.
+    fn polls_memory(&mut self, index: usize, begun: Option<u32>) {
         // A thread that sleeps for a time goes on by itself.
         let sleeps = |(other, thread): (usize, &Thread)| {
             other != index && matches!(thread.question, Some((_, Some(_))))
         };
-        if self.threads.iter().enumerate().any(sleeps) {
-            self.threads[index].patience.acts();
-        } else if self.threads[index].patience.polls() {
-            let place = self.place(index).unwrap_or("a place that is not known");
-            let said = note(
-                &who(index),
-                "memory, with sched_yield or a sleep in between,",
-                place,
-            );
-            self.surroundings.say(&said);
+        let is_alone = !self.threads.iter().enumerate().any(sleeps);
+        let patience = &mut self.threads[index].patience;
+        let is_long = match begun {
+            _ if !is_alone => {
+                patience.acts();
+                false
+            }
+            Some(begun) => patience.polls_in(begun),
+            None => patience.polls(),
+        };
+        if is_long && let Some(backtrace) = self.backtrace(index) {
+            let program = &self.code.program;
+            let in_loop = begun.and_then(|_| program.place_of_check(&backtrace));
+            let what = match program.called(&backtrace) {
+                Some(called) if in_loop.is_none() => format!("memory, calling {called},"),
+                _ => "memory".to_owned(),
+            };
+            let place = in_loop.or_else(|| self.place(index));
+            let place = place.unwrap_or("a place that is not known");
+            self.surroundings.say(&note(&who(index), &what, place));
         }
     }
 
@@ -579,7 +599,8 @@ impl<'p> Ppu<'p> {
             question,
             Question::MboxStatus { .. } | Question::StatusLoad { .. }
         );
-        if !is_status && !lets_others_run(question) {
+        let is_load = matches!(question, Question::LoadReserved { .. });
+        if !is_status && !is_load && !lets_others_run(question) {
             self.threads[index].spin.other();
         }
         let has_deadline = self.threads[index]
@@ -594,11 +615,12 @@ impl<'p> Ppu<'p> {
                     Served::Value(0)
                 }
                 Some(until) => {
-                    self.note_polls_of_memory(index);
+                    self.polls_memory(index, None);
                     Served::Waits(Some(until))
                 }
             },
             Question::Exit { .. } => unreachable!("`turn` has ended the program"),
+            Question::Poll { .. } => unreachable!("`turn` has answered"),
             Question::Timebase {} => {
                 let since = ppe.now().since(Time::default());
                 Served::Value(ppe.timebase().ticks_in(since) as u64)
@@ -606,7 +628,10 @@ impl<'p> Ppu<'p> {
             Question::TimebaseHertz {} => Served::Value(ppe.timebase().hertz()),
             Question::LoadReserved { at, bytes } => match self.reserved(at, bytes) {
                 Ok(value) => {
-                    self.threads[index].reservation = Some((at, bytes, value));
+                    let read = Some((at, bytes, value));
+                    if std::mem::replace(&mut self.threads[index].reservation, read) == read {
+                        self.polls_memory(index, None);
+                    }
                     Served::Value(value)
                 }
                 Err(why) => Served::Fault(why),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wasm_encoder::{RawSection, Section};
 use wasmparser::{DataKind, Encoding, ExternalKind, Operator, Parser, Payload};
-use wasmtime::{Engine, Module, WasmBacktrace};
+use wasmtime::{Engine, FrameInfo, Module, WasmBacktrace};
 
 use crate::format::{self, LOAD_VOLATILE, SECTION, STACK_END, STACK_SECTION};
 use crate::lines::Sections;
@@ -191,19 +191,18 @@ impl Program {
                     section = Cow::Owned(checked);
                     moved[0] = by_checks;
                 }
-                if pace == Pace::Clock {
-                    if let Payload::GlobalSection(_) = payload {
-                        section = Cow::Owned(turns.globals(&section)?);
-                    }
-                    if is_code {
-                        let (turned, by_turns) = turns.insert(&section)?;
-                        section = Cow::Owned(turned);
-                        moved[1] = by_turns;
-                    }
-                } else if is_code {
-                    let (costed, by_costs) = costs::with_costs(&section, load_volatile)?;
-                    section = Cow::Owned(costed);
-                    moved[1] = by_costs;
+                if let Payload::GlobalSection(_) = payload {
+                    section = Cow::Owned(turns.globals(&section)?);
+                }
+                if is_code {
+                    let (paced, by_pace) = match pace {
+                        Pace::Clock => turns.insert(&section, load_volatile)?,
+                        Pace::Instructions => {
+                            costs::with_costs(&section, load_volatile, turns.says())?
+                        }
+                    };
+                    section = Cow::Owned(paced);
+                    moved[1] = by_pace;
                 }
                 let data = &section;
                 RawSection { id, data }.append_to(&mut bare);
@@ -285,6 +284,27 @@ impl Program {
         })
     }
 
+    /// Returns the place of a check in a loop of the user, as [`place`](Self::place) does. The
+    /// check may be at an instruction without a line: then that of the body is near.
+    pub(super) fn place_of_check(&self, backtrace: &WasmBacktrace) -> Option<&'static str> {
+        const NEAR: usize = 32;
+        let offset = backtrace.frames().first()?.module_offset()?;
+        let mut lines = self.lines();
+        let line = (0..NEAR).find_map(|ahead| lines.line(offset, ahead))?;
+        Some(lines.interned(line))
+    }
+
+    /// Returns the function of a library that the user's code in `backtrace` has called.
+    pub(super) fn called<'b>(&self, backtrace: &'b WasmBacktrace) -> Option<&'b str> {
+        let mut lines = self.lines();
+        let is_of_user = |frame: &FrameInfo| {
+            let offset = frame.module_offset();
+            offset.is_some_and(|offset| lines.line(offset, 0).is_some())
+        };
+        let user = backtrace.frames().iter().position(is_of_user)?;
+        backtrace.frames()[user.checked_sub(1)?].func_name()
+    }
+
     /// Returns the innermost line of the user's code in `backtrace`, if there is one.
     pub(super) fn line(&self, backtrace: &WasmBacktrace) -> Option<&'static str> {
         let offsets: Vec<usize> = backtrace
@@ -296,7 +316,7 @@ impl Program {
         if let Some(line) = lines.known_places.get(&offsets) {
             return *line;
         }
-        let line = offsets.iter().find_map(|offset| lines.line(*offset));
+        let line = offsets.iter().find_map(|offset| lines.line(*offset, 0));
         let line = line.map(|line| lines.interned(line));
         lines.known_places.insert(offsets, line);
         line
@@ -318,14 +338,15 @@ impl Lines {
         text
     }
 
-    /// Returns the user's line at an offset of the compiled module, if it is one.
-    fn line(&mut self, offset: usize) -> Option<String> {
+    /// Returns the user's line at an offset of the compiled module, if it is one, or some bytes
+    /// ahead in the module of the linker.
+    fn line(&mut self, offset: usize, ahead: usize) -> Option<String> {
         if let Some(sections) = self.sections.take() {
             self.known = crate::lines::Lines::new(sections);
         }
         let [by_checks, by_pace] = &self.moved;
         let offset = by_checks.old(by_pace.old(offset.checked_sub(self.code_at)?));
-        self.known.as_ref()?.at(u64::try_from(offset).ok()?)
+        self.known.as_ref()?.at(u64::try_from(offset + ahead).ok()?)
     }
 }
 

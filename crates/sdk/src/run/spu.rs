@@ -26,13 +26,13 @@ use cellworks_machine::mfc::{
 use cellworks_machine::{
     CellSpe, Cycles, LateFault, Mfc, SignalRegister, Time, TryIssueError, Wait,
 };
-use wasmtime::{Caller, Instance, Linker, Store, Val, ValType};
+use wasmtime::{Caller, Instance, Linker, Store, Val, ValType, WasmBacktrace};
 
 use crate::format::STACK_END;
 
 use super::address::Addresses;
 use super::code::{Code, SLICE, Stack, describe};
-use super::direct;
+use super::direct::{self, Used};
 use super::engine::Pace;
 use super::event;
 use super::guest::Guest;
@@ -49,6 +49,8 @@ use super::wasi::{self, Clock, HasWasi, Wasi};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Question {
     Clock(Clock),
+    /// Polls memory, in the loop that has this number.
+    Poll(u32),
     Read(u32),
     Write(u32, u32),
     Count(u32),
@@ -76,10 +78,15 @@ pub(crate) struct State {
     memory: Guest,
     addresses: Arc<Addresses>,
     command: RawCommand,
+    /// The last command that was issued without a question.
+    last: Option<RawCommand>,
 }
 
 impl Linked for State {
     type Question = Question;
+    fn poll(begun: u32) -> Question {
+        Question::Poll(begun)
+    }
     fn link(&self) -> &Link<Question> {
         &self.link
     }
@@ -216,7 +223,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.func_wrap(
         "spu",
         "dma",
-        |caller: Caller<'_, State>,
+        |mut caller: Caller<'_, State>,
          lsa: u32,
          eah: u32,
          eal: u32,
@@ -224,7 +231,7 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
          tag: u32,
          opcode: u32| {
             let command = command((lsa, eah, eal, size, tag, opcode));
-            match issued(&caller, command) {
+            match issued(&mut caller, command) {
                 Some(true) => 0,
                 Some(false) => 1,
                 None => 2,
@@ -269,15 +276,33 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 
 /// Issues a command of a program, if that is possible without the machine around it. Returns
 /// whether the command is complete then.
-fn issued(caller: &Caller<'_, State>, command: RawCommand) -> Option<bool> {
+fn issued(caller: &mut Caller<'_, State>, command: RawCommand) -> Option<bool> {
     /// Commands that have a result, which the program reads from another channel.
     const ATOMIC: [Opcode; 3] = [Opcode::Getllar, Opcode::Putllc, Opcode::Putlluc];
     let number = command.opcode & 0xffff;
     if ATOMIC.iter().any(|atomic| *atomic as u32 == number) {
         return None;
     }
-    let plain = caller.data().addresses.of_plain(command);
-    plain.and_then(direct::issue)
+    let state = caller.data_mut();
+    let plain = state.addresses.of_plain(command)?;
+    let is_complete = direct::issue(plain, fetches_again(command, state.last))?;
+    state.last = Some(command);
+    Some(is_complete)
+}
+
+/// What a program polls that fetches the same data again.
+const BY_DMA: &str = "memory by DMA (mfc_get, mfc_getllar)";
+
+/// Returns whether a command fetches the same few bytes as the last one: the program polls memory.
+fn fetches_again(command: RawCommand, last: Option<RawCommand>) -> bool {
+    /// What programs poll is in one line of the cache. More is data, perhaps of a measurement.
+    const LINE: u32 = 128;
+    let opcode = Opcode::from_number(command.opcode as u16);
+    let fetches = matches!(
+        opcode,
+        Some(Opcode::Get | Opcode::Getb | Opcode::Getf | Opcode::Getllar)
+    );
+    fetches && command.size <= LINE && last == Some(command)
 }
 
 /// The stop codes by which a program exits; the low byte is the exit code.
@@ -328,6 +353,8 @@ pub(crate) struct Run {
     channels: Channels,
     spin: Spin,
     patience: Patience,
+    /// The last command that the program has asked for.
+    last: Option<RawCommand>,
     deeds: Arc<Deeds>,
     is_stopped: bool,
     charged: u64,
@@ -413,6 +440,7 @@ impl Run {
                 size: 0,
                 tag: 0,
             },
+            last: None,
         };
         let future = main(Arc::clone(code), local_store.clone(), state, arguments);
         Self {
@@ -424,6 +452,7 @@ impl Run {
             channels: Channels::default(),
             spin: Spin::default(),
             patience: Patience::new(deeds),
+            last: None,
             deeds: Arc::clone(deeds),
             is_stopped: false,
             charged: 0,
@@ -443,15 +472,15 @@ impl Run {
         loop {
             // Between two polls no code of WebAssembly is on this stack: here, and only here, the
             // machine may switch to another program.
-            let polled = match self.code.pace {
-                Pace::Clock => {
-                    let (polled, used) = direct::with(spe, || self.poll());
-                    self.channels.uses(used.events);
-                    self.late = self.late.or(used.late);
-                    polled
-                }
-                Pace::Instructions => self.poll(),
+            let (polled, used) = match self.code.pace {
+                Pace::Clock => direct::with(spe, || self.poll()),
+                Pace::Instructions => (self.poll(), Used::default()),
             };
+            self.channels.uses(used.events);
+            self.late = self.late.or(used.late);
+            if used.has_acted {
+                self.patience.acts();
+            }
             if let Some(end) = polled {
                 self.charge(spe);
                 return match end {
@@ -470,21 +499,42 @@ impl Run {
             match question {
                 None => {
                     self.yields += 1;
-                    self.patience.computes();
+                    if !used.has_polled || used.has_acted {
+                        self.patience.computes();
+                    } else if self.patience.polls() {
+                        self.note_polls_of_memory(BY_DMA, true);
+                    }
+                }
+                Some(Question::Poll(begun)) => {
+                    if self.patience.polls_in(begun) {
+                        self.note_polls_of_memory("memory", true);
+                    }
                 }
                 Some(Question::Count(_)) => {}
+                Some(Question::Command(command)) => {
+                    if !fetches_again(command, self.last.replace(command)) {
+                        self.patience.acts();
+                    } else if self.patience.polls() {
+                        self.note_polls_of_memory(BY_DMA, false);
+                    }
+                }
+                // What belongs to a command that fetches.
+                Some(Question::Tags { .. } | Question::Read(27)) => {}
                 Some(_) => self.patience.acts(),
             }
             self.charge(spe);
             let is_late = self.take_late_fault(spe);
             let answer = match question {
-                None => {
+                None | Some(Question::Poll(_)) => {
                     // It has computed for long.
                     if spe.is_cancelled() {
                         return Stop::Cancelled;
                     }
                     spe.yield_now();
-                    continue;
+                    if question.is_none() {
+                        continue;
+                    }
+                    Answer::Value(0)
                 }
                 Some(_) if is_late => Answer::Value(0),
                 Some(Question::Stop(code)) => {
@@ -507,6 +557,25 @@ impl Run {
             };
             self.link.answer(answer);
         }
+    }
+
+    /// Says that the program polls `what`, and nothing else has happened for long. It is in the
+    /// check of a loop, or has asked a question.
+    fn note_polls_of_memory(&mut self, what: &str, is_check: bool) {
+        let Some(backtrace) = self.backtrace() else {
+            return;
+        };
+        let program = &self.code.program;
+        let in_loop = match is_check {
+            true => program.place_of_check(&backtrace),
+            false => None,
+        };
+        let what = match program.called(&backtrace) {
+            Some(called) if in_loop.is_none() => format!("{what}, calling {called},"),
+            _ => what.to_owned(),
+        };
+        let place = in_loop.unwrap_or_else(|| program.place(&backtrace));
+        eprintln!("cellworks: {}", note("an SPE program", &what, place));
     }
 
     /// Says that the program ends while commands are under way, for the first one of a run.
@@ -549,14 +618,19 @@ impl Run {
         }
     }
 
-    /// Returns where in its source the program has asked the question that is not answered yet.
+    /// Returns where in its source the program has asked the question that is not answered yet, or
+    /// lets others run.
     fn place(&mut self) -> &'static str {
-        self.link.answer(Answer::Where);
-        let _ = self.poll();
-        match self.link.take_place() {
+        match self.backtrace() {
             Some(backtrace) => self.code.program.place(&backtrace),
             None => "a place that is not known",
         }
+    }
+
+    fn backtrace(&mut self) -> Option<WasmBacktrace> {
+        self.link.answer(Answer::Where);
+        let _ = self.poll();
+        self.link.take_place()
     }
 
     /// Calls `attempt` until it returns something, and waits meanwhile, at the place in the source.
@@ -689,7 +763,9 @@ impl Run {
                 }
                 count as u64
             }
-            Question::Stop(_) | Question::Halt => unreachable!("`go` has answered"),
+            Question::Poll(_) | Question::Stop(_) | Question::Halt => {
+                unreachable!("`go` has answered")
+            }
         };
         Answer::Value(value)
     }

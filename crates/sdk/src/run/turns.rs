@@ -18,6 +18,9 @@
 //! `left` is a local variable of the function. Functions with loops, and those that may call
 //! themselves, count their calls in a global in the same way. So between two checks there are at
 //! most [`TURNS`] times [`CALLS`] turns of loops.
+//!
+//! A loop that only waits until memory changes calls another import than `check_slice`, at its end:
+//! [`CHECK_POLL`].
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,11 +31,16 @@ use wasmparser::{
 };
 use wasmtime::{Caller, Linker};
 
-use super::link::{Linked, pass};
+use super::costs::{Says, polls};
+use super::link::{Linked, ask, pass};
 use super::stack::Moved;
 
 /// The name of the import that lets others run.
 const CHECK: &str = "check_slice";
+
+/// The name of the import that does so in a loop which only waits until memory changes. It gets a
+/// number that is another one when such a loop begins.
+const CHECK_POLL: &str = "check_poll";
 
 /// The turns of a function's loops between two checks.
 const TURNS: i32 = 4_096;
@@ -52,10 +60,26 @@ where
         let is_over = caller.data_mut().slice().is_over();
         Box::new(async move {
             if is_over {
-                pass().await;
+                pass(&mut caller).await;
             }
         })
     })?;
+    linker.func_wrap_async(
+        side,
+        CHECK_POLL,
+        |mut caller: Caller<'_, S>, (begun,): (u32,)| {
+            // Where instructions are counted, the program calls after a number of turns. At its
+            // start it calls without a loop, so that the import is there.
+            let is_over = caller.get_fuel().is_ok() || caller.data_mut().slice().is_over();
+            let is_over = is_over && begun != 0;
+            Box::new(async move {
+                if is_over {
+                    ask(&mut caller, S::poll(begun)).await?;
+                }
+                Ok(())
+            })
+        },
+    )?;
     Ok(())
 }
 
@@ -97,6 +121,7 @@ pub(super) struct Turns {
     /// The globals of the linker.
     globals: u32,
     check: Option<u32>,
+    check_poll: Option<u32>,
     /// The largest number of variables of each type in [`SAVED`] that are saved at once.
     saved: [u32; SAVED.len()],
 }
@@ -119,8 +144,10 @@ impl Turns {
                         let (TypeRef::Func(of) | TypeRef::FuncExact(of)) = import.ty else {
                             continue;
                         };
-                        if import.name == CHECK {
-                            turns.check = Some(turns.imported);
+                        match import.name {
+                            CHECK => turns.check = Some(turns.imported),
+                            CHECK_POLL => turns.check_poll = Some(turns.imported),
+                            _ => {}
                         }
                         turns.functions.push(of);
                         turns.imported += 1;
@@ -235,14 +262,25 @@ impl Turns {
         Ok(function)
     }
 
+    /// Returns how the program says that it polls, if it does: it may be of an older toolchain.
+    pub(super) fn says(&self) -> Option<Says> {
+        let saved: u32 = self.saved.iter().sum();
+        Some(Says {
+            import: self.check_poll?,
+            begun: self.globals + 1 + saved,
+            turns: self.globals,
+        })
+    }
+
     /// Returns the contents of a section of globals with those of the checks behind the others: the
-    /// calls that are left, and those in which variables are saved.
+    /// calls that are left, those in which variables are saved, and how often loops that only wait
+    /// have begun.
     pub(super) fn globals(&self, section: &[u8]) -> Result<Vec<u8>, TurnsError> {
         let mut reader = BinaryReader::new(section, 0);
         let globals = reader.read_var_u32()?;
         let saved: u32 = self.saved.iter().sum();
         let mut new = Vec::new();
-        globals.saturating_add(1 + saved).encode(&mut new);
+        globals.saturating_add(2 + saved).encode(&mut new);
         new.extend_from_slice(&section[reader.original_position()..]);
         let mut calls = Vec::new();
         Instruction::I32Const(CALLS).encode(&mut calls);
@@ -256,11 +294,18 @@ impl Turns {
         for ((kind, zero), count) in SAVED.into_iter().zip(self.saved) {
             (0..count).for_each(|_| global(kind, zero));
         }
+        let (word, zero) = SAVED[0];
+        global(word, zero);
         Ok(new)
     }
 
-    /// Returns the contents of a code section with checks, and where the code was before.
-    pub(super) fn insert(&self, code: &[u8]) -> Result<(Vec<u8>, Moved), TurnsError> {
+    /// Returns the contents of a code section with checks, and where the code was before. The
+    /// function `load` only reads memory.
+    pub(super) fn insert(
+        &self,
+        code: &[u8],
+        load: Option<u32>,
+    ) -> Result<(Vec<u8>, Moved), TurnsError> {
         let bodies = CodeSectionReader::new(BinaryReader::new(code, 0))?;
         let (mut new, mut moved) = (Vec::new(), Moved::default());
         bodies.count().encode(&mut new);
@@ -275,7 +320,7 @@ impl Turns {
             };
             let function = self.function(index, &body)?;
             if function.may_recur || !function.loops.is_empty() {
-                self.checks_of(&function, &body, &mut out)?;
+                self.checks_of(&function, &body, load, &mut out)?;
             }
             out.copy_to(range.end);
             let Rewritten { bytes, pieces, .. } = out;
@@ -291,9 +336,12 @@ impl Turns {
         &self,
         function: &Function,
         body: &FunctionBody<'_>,
+        load: Option<u32>,
         out: &mut Rewritten<'_>,
     ) -> Result<(), TurnsError> {
         let check = self.check.ok_or(TurnsError::NoCheck)?;
+        let says = self.says();
+        let polls = polls(body, load)?;
         let calls = self.globals;
         let left = function.left;
         let mut locals = body.get_binary_reader();
@@ -313,7 +361,12 @@ impl Turns {
             Instruction::I32Eqz,
             Instruction::If(BlockType::Empty),
         ]);
-        self.check(check, function, &function.parameters, out);
+        self.check(
+            &[Instruction::Call(check)],
+            function,
+            &function.parameters,
+            out,
+        );
         out.write(&[
             Instruction::I32Const(CALLS),
             Instruction::GlobalSet(calls),
@@ -332,7 +385,13 @@ impl Turns {
                 ]);
                 continue;
             }
-            out.copy_to(one.begin);
+            let (mut at, mut checks) = (one.begin, vec![Instruction::Call(check)]);
+            if let (Some(says), Some(goes_back)) = (says, polls.get(&one.at)) {
+                out.copy_to(one.at);
+                out.write(&says.begins());
+                (at, checks) = (*goes_back, says.polls().to_vec());
+            }
+            out.copy_to(at);
             out.write(&[
                 Instruction::LocalGet(left),
                 Instruction::I32Const(1),
@@ -342,7 +401,7 @@ impl Turns {
                 Instruction::I32LeS,
                 Instruction::If(BlockType::Empty),
             ]);
-            self.check(check, function, &one.variables, out);
+            self.check(&checks, function, &one.variables, out);
             out.write(&[
                 Instruction::I32Const(TURNS),
                 Instruction::LocalSet(left),
@@ -355,7 +414,7 @@ impl Turns {
     /// Writes a call of the check, during which variables are in globals.
     fn check(
         &self,
-        check: u32,
+        check: &[Instruction<'_>],
         function: &Function,
         variables: &BTreeSet<u32>,
         out: &mut Rewritten<'_>,
@@ -375,7 +434,7 @@ impl Turns {
                 Instruction::GlobalSet(global),
             ]);
         }
-        out.write(&[Instruction::Call(check)]);
+        out.write(check);
         for &(global, variable) in &pairs {
             out.write(&[
                 Instruction::GlobalGet(global),
@@ -660,7 +719,7 @@ mod tests {
                     section = Cow::Owned(turns.globals(&section).unwrap());
                 }
                 Payload::CodeSectionStart { .. } => {
-                    let (code, by_turns) = turns.insert(&section).unwrap();
+                    let (code, by_turns) = turns.insert(&section, None).unwrap();
                     (section, moved) = (Cow::Owned(code), by_turns);
                 }
                 _ => {}
@@ -839,7 +898,7 @@ mod tests {
                 i64.const 0)"#;
         let after = format!(
             r#"(global $calls (mut i32) (i32.const {CALLS})) (global $i (mut i32) (i32.const 0))
-            (global $f (mut f32) (f32.const 0))
+            (global $f (mut f32) (f32.const 0)) (global $begun (mut i32) (i32.const 0))
             (func (export "f") (param $n i32) (result i64)
                 (local $x f32) (local $c f32) (local $temporary i32) (local $left i32)
                 global.get $calls i32.const 1 i32.sub local.tee $left global.set $calls
@@ -893,6 +952,39 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_that_only_waits_says_which_one_it_is() {
+        let module = wat::parse_str(
+            r#"(module
+                (import "spu" "check_slice" (func)) (import "spu" "check_poll" (func (param i32)))
+                (memory (export "memory") 1) (global (mut i32) (i32.const 5))
+                (func (export "f") loop $l i32.const 0 i32.load i32.eqz br_if $l end))"#,
+        );
+        let (module, _) = with_checks(&module.unwrap());
+        let engine = Engine::default();
+        let module = Module::new(&engine, module).unwrap();
+        let mut store = Store::new(&engine, Vec::new());
+        let check = wasmtime::Func::wrap(&mut store, || {});
+        // What the loop waits for comes with each third poll.
+        let poll = |mut caller: Caller<'_, Vec<u32>>, begun: u32| {
+            caller.data_mut().push(begun);
+            let is_over = caller.data().len() % 3 == 0;
+            let memory = caller.get_export("memory").unwrap().into_memory().unwrap();
+            memory.write(&mut caller, 0, &[u8::from(is_over)]).unwrap();
+        };
+        let poll = wasmtime::Func::wrap(&mut store, poll);
+        let instance = Instance::new(&mut store, &module, &[check.into(), poll.into()]).unwrap();
+        let f = instance.get_typed_func::<(), ()>(&mut store, "f").unwrap();
+        f.call(&mut store, ()).unwrap();
+        instance
+            .get_memory(&mut store, "memory")
+            .unwrap()
+            .write(&mut store, 0, &[0])
+            .unwrap();
+        f.call(&mut store, ()).unwrap();
+        assert_eq!(store.into_data(), [1, 1, 1, 2, 2, 2]);
+    }
+
+    #[test]
     fn each_instruction_is_found_where_it_was() {
         let before = module(
             r#"(func (export "f") (param $n i32) (result i64)
@@ -931,7 +1023,9 @@ mod tests {
             Parser::new(0)
                 .parse_all(&module)
                 .find_map(|payload| match payload.unwrap() {
-                    Payload::CodeSectionStart { range, .. } => Some(turns.insert(&module[range])),
+                    Payload::CodeSectionStart { range, .. } => {
+                        Some(turns.insert(&module[range], None))
+                    }
                     _ => None,
                 })
                 .unwrap()

@@ -1,8 +1,13 @@
 /* Sends a word, and then, as its argument says: 1 waits for a word, 2 ends without a wait for its
-   DMA, 3 polls for a word. */
+   DMA, 3 to 6 poll for a word, a lock of libsync, memory, and a flag. */
+#include <libsync.h>
 #include <spu_mfcio.h>
 
+static volatile int never;
 static char buffer[16384] __attribute__((aligned(128)));
+
+#define FETCH(from) \
+    (mfc_get(buffer, from, 128, 3, 0, 0), mfc_write_tag_mask(8), mfc_read_tag_status_all())
 
 int main(unsigned long long id, unsigned long long way, unsigned long long to)
 {
@@ -13,5 +18,11 @@ int main(unsigned long long id, unsigned long long way, unsigned long long to)
     if (way == 2)
         mfc_put(buffer, to, sizeof buffer, 3, 0, 0);
     while (way == 3 && !spu_stat_in_mbox()) {} /* polled by the SPU */
+    if (way == 4) {
+        mutex_lock(to);
+        mutex_lock(to); /* a lock of the SPU */
+    }
+    while (way == 5 && !*(volatile char *)buffer) FETCH(to); /* fetched by the SPU */
+    while (way == 6 && !never) {} /* a flag of the SPU */
     return 0; /* the end */
 }

@@ -1,5 +1,6 @@
 /* Ends, or waits, while the program of an SPE does not end as it should. */
 #include <libspe2.h>
+#include <libsync.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 extern spe_program_handle_t leaves_spu;
 
 static char data[16384] __attribute__((aligned(128)));
+static int word_of_lock[32] __attribute__((aligned(128)));
 static long way;
 static volatile int never;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -40,6 +42,17 @@ int main(int argc, char **argv)
         while (!never) usleep(100); /* polled with sleeps */
     if (!strcmp(how, "lock"))
         while (pthread_mutex_trylock(&mutex)) {} /* polled by a lock */
+    if (!strcmp(how, "libsync")) {
+        mutex_ea_t lock = (uintptr_t)word_of_lock;
+        mutex_lock(lock);
+        mutex_lock(lock); /* polled by libsync */
+    }
+    if (!strcmp(how, "completion"))
+        wait_for_completion((uintptr_t)word_of_lock); /* polled by a completion */
+    if (!strcmp(how, "number"))
+        while (!atomic_read((uintptr_t)word_of_lock)) {} /* polled by a number */
+    if (!strcmp(how, "flag"))
+        while (!never) {} /* a flag of the PPU */
     if (*how)
         while (spe_out_mbox_read(spe, &word, 1) <= 0) {} /* polled by reading */
     if (way != 1)

@@ -9,6 +9,8 @@
 extern void __wasm_call_ctors(void);
 /* Lets others run, if it is time: long computations call this (`run/turns.rs`). */
 extern void __cell_check_slice(void) __asm__("ppu.check_slice");
+/* Does so in a loop that only waits until memory changes. */
+extern void __cell_check_poll(unsigned begun) __asm__("ppu.check_poll");
 extern int args_sizes_get(unsigned *count, unsigned *bytes)
     __asm__("wasi_snapshot_preview1.args_sizes_get");
 extern int args_get(char **argv, char *bytes) __asm__("wasi_snapshot_preview1.args_get");
@@ -50,6 +52,7 @@ void *__cell_init(void) {
     static char printed[BUFSIZ];
     unsigned count = 0, bytes = 0;
     __cell_check_slice();
+    __cell_check_poll(0);
     setvbuf(stdout, printed, _IOLBF, sizeof printed);
     __wasm_call_ctors();
     args_sizes_get(&count, &bytes);

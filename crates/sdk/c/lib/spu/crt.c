@@ -15,6 +15,8 @@ extern void __wasm_call_ctors(void);
 
 /* Lets others run, if it is time: long computations call this (`run/turns.rs`). */
 extern void __cell_check_slice(void) __asm__("spu.check_slice");
+/* Does so in a loop that only waits until memory changes. */
+extern void __cell_check_poll(unsigned begun) __asm__("spu.check_poll");
 
 /* What messages about errors begin with: an SPU program does not know its own name. */
 char *program_invocation_name = "SPU program", *program_invocation_short_name = "SPU program";
@@ -62,6 +64,7 @@ unsigned __cell_init(unsigned stack) {
     static int has_run;
     char here;
     __cell_check_slice();
+    __cell_check_poll(0);
     __cw_tag_mask = __cw_tag_update = __cw_is_busy = __cw_watches_tags = 0;
     heap_limit = &here - stack;
     set_heap_end(heap_end);
