@@ -211,6 +211,14 @@ fn a_thread_that_exits_calls_its_cleanup_handlers() {
 }
 
 #[test]
+fn a_thread_that_is_cancelled_ends_where_it_waits() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    runs_on_the_ppu("cancel", &bench.expected("cancel.txt"));
+}
+
+#[test]
 fn a_thread_sends_another_one_a_signal() {
     let expected = "there 0\nhandled 1\nitself 0\nsent 0\nthe thread got 1\nended 1\nrefused 1\n";
     runs_on_the_ppu("thread-kill", expected);

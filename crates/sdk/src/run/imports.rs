@@ -136,6 +136,8 @@ questions! {
     /// Waits while the word at `at` is `word`.
     wait_word = WaitWord { at: u32, word: u32, timeout_ns: i64, what: u32 } -> i32;
     thread_yield = ThreadYield { } -> i32;
+    /// Ends the wait of a thread for a word, a thread or a time, or its next one.
+    thread_wake = ThreadWake { thread: u32 } -> i32;
 }
 
 impl From<Clock> for Question {

@@ -61,6 +61,8 @@ struct Thread {
     end: Option<u32>,
     is_detached: bool,
     is_free: bool,
+    /// Whether its wait, or its next one, ends early: it was cancelled.
+    is_woken: bool,
     /// The words about the running thread, while another one runs.
     turn: [u32; 2],
     /// The lowest address of its stack, unless it is that of `main`. As long as the stack has not
@@ -153,6 +155,7 @@ impl<'p> Ppu<'p> {
             end: None,
             is_detached: false,
             is_free: false,
+            is_woken: false,
             turn: [0; 2],
             stack_bottom,
             reservation: None,
@@ -603,6 +606,18 @@ impl<'p> Ppu<'p> {
         if !is_status && !is_load && !lets_others_run(question) {
             self.threads[index].spin.other();
         }
+        let wakes = match question {
+            Question::ThreadJoin { .. } => Some(INTERRUPTED),
+            Question::WaitWord { .. } | Question::Clock(Clock::Sleep(_) | Clock::SleepFor(_)) => {
+                Some(0)
+            }
+            _ => None,
+        };
+        if let Some(value) = wakes
+            && std::mem::take(&mut self.threads[index].is_woken)
+        {
+            return Ok(Served::Value(value));
+        }
         let has_deadline = self.threads[index]
             .question
             .is_some_and(|(_, until)| until.is_some());
@@ -663,6 +678,12 @@ impl<'p> Ppu<'p> {
                 }
                 Err(outside) => outside.into(),
             },
+            Question::ThreadWake { thread } => {
+                if let Some(thread) = self.threads.get_mut(thread as usize) {
+                    thread.is_woken = true;
+                }
+                Served::Value(0)
+            }
             Question::ThreadDetach { thread } => {
                 let number = thread as usize;
                 match self.threads.get_mut(number) {
@@ -835,8 +856,9 @@ impl<'p> Ppu<'p> {
     }
 }
 
-/// The error numbers of threads on Linux, negative: ESRCH and EDEADLK.
+/// The error numbers of threads on Linux, negative: ESRCH, EINTR and EDEADLK.
 const NO_SUCH: u64 = -3i32 as u32 as u64;
+const INTERRUPTED: u64 = -4i32 as u32 as u64;
 const ITSELF: u64 = -35i32 as u32 as u64;
 
 /// Of the stack of `main`, the bytes at the end that are looked at to know that it was nearly full.

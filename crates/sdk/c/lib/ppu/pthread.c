@@ -3,17 +3,22 @@
  * takes longer holds the turn (lib/libc/turn.h).
  *
  * Every wait is one import: wait while a word has a value. The machine looks at the word again when
- * another thread has run. */
+ * another thread has run.
+ *
+ * A thread that is cancelled ends at the next of these: pthread_testcancel, pthread_join, waits for
+ * conditions and semaphores, sleeps, and read. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
+#include <wasi/api.h>
 
 #include "../libc/turn.h"
 #include "call.h"
@@ -24,6 +29,8 @@ extern int thread_join(unsigned thread, void **value) __asm__("ppu.thread_join")
 extern int thread_detach(unsigned thread) __asm__("ppu.thread_detach");
 extern _Noreturn void thread_exit(void *value) __asm__("ppu.thread_exit");
 extern int thread_yield(void) __asm__("ppu.thread_yield");
+/* Ends the wait of a thread, or its next one: a join by EINTR, and others as if they were over. */
+extern int thread_wake(unsigned thread) __asm__("ppu.thread_wake");
 extern int wait_word(volatile int *at, int word, long long timeout, int what)
     __asm__("ppu.wait_word");
 
@@ -55,6 +62,7 @@ struct variable {
 struct thread {
     unsigned number;
     int detached, ended;
+    int cancelled, keeps_on, type;
     void *stack;
     void *start, *argument;
     const void *values[KEYS];
@@ -86,6 +94,11 @@ static struct thread *self(void) {
 
 static struct thread *find(unsigned number) {
     return number < threads_room ? threads[number] : NULL;
+}
+
+static int is_cancelled(void) {
+    struct thread *thread = self();
+    return thread->cancelled && !thread->keeps_on;
 }
 
 /* Frees what a thread had, in one turn. */
@@ -231,9 +244,13 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 int pthread_join(pthread_t thread, void **value) {
     unsigned number = (unsigned)(uintptr_t)thread - 1;
     struct thread *joined = find(number);
+    int error;
     if (joined && joined->detached)
         return EINVAL;
-    int error = -thread_join(number, value);
+    do {
+        pthread_testcancel();
+        error = -thread_join(number, value);
+    } while (error == EINTR);
     if (!error && joined) {
         __cw_hold();
         forget(joined);
@@ -270,6 +287,7 @@ void __cw_cleanup_pop(struct __cw_cleanup *cleanup, int execute) {
 }
 
 void pthread_exit(void *value) {
+    self()->keeps_on = 1;
     while (self()->cleanups)
         __cw_cleanup_pop(self()->cleanups, 1);
     ends(self());
@@ -281,13 +299,49 @@ int pthread_equal(pthread_t one, pthread_t other) { return one == other; }
 int pthread_yield(void) { return thread_yield(); }
 int sched_yield(void) { return thread_yield(); }
 
-/* A thread cannot be ended from outside, and few programs look at the result. */
 int pthread_cancel(pthread_t thread) {
-    static int said;
-    (void)thread;
-    if (!said++)
-        fputs("note: pthread_cancel does nothing here, and the thread goes on\n", stderr);
-    return ENOSYS;
+    unsigned number = (unsigned)(uintptr_t)thread - 1;
+    struct thread *other = number == main_thread.number ? &main_thread : find(number);
+    if (!other)
+        return ESRCH;
+    other->cancelled = 1;
+    if (!other->keeps_on && other != self() && !other->ended)
+        thread_wake(number);
+    return 0;
+}
+
+void pthread_testcancel(void) {
+    if (is_cancelled())
+        pthread_exit(PTHREAD_CANCELED);
+}
+
+int pthread_setcancelstate(int state, int *old) {
+    struct thread *thread = self();
+    if (state != PTHREAD_CANCEL_ENABLE && state != PTHREAD_CANCEL_DISABLE)
+        return EINVAL;
+    if (old)
+        *old = thread->keeps_on;
+    thread->keeps_on = state;
+    return 0;
+}
+
+/* A thread that others cancel ends where it asks the system for something, whatever its type. */
+int pthread_setcanceltype(int type, int *old) {
+    struct thread *thread = self();
+    if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS)
+        return EINVAL;
+    if (old)
+        *old = thread->type;
+    thread->type = type;
+    if (type == PTHREAD_CANCEL_ASYNCHRONOUS)
+        pthread_testcancel();
+    return 0;
+}
+
+ssize_t read(int file, void *to, size_t bytes) {
+    struct iovec part = {to, bytes};
+    pthread_testcancel();
+    return readv(file, &part, 1);
 }
 
 /* All threads have one mask and the same handlers, so who sends a signal can handle it. */
@@ -298,22 +352,6 @@ int pthread_kill(pthread_t thread, int number) {
         return ESRCH;
     return number && raise(number) ? errno : 0;
 }
-
-int pthread_setcancelstate(int state, int *old) {
-    if (old)
-        *old = PTHREAD_CANCEL_ENABLE;
-    (void)state;
-    return 0;
-}
-
-int pthread_setcanceltype(int type, int *old) {
-    if (old)
-        *old = PTHREAD_CANCEL_DEFERRED;
-    (void)type;
-    return 0;
-}
-
-void pthread_testcancel(void) {}
 
 int pthread_attr_init(pthread_attr_t *attributes) {
     *(struct attributes *)attributes = (struct attributes){.stack_bytes = STACK_BYTES};
@@ -490,18 +528,22 @@ int pthread_cond_destroy(pthread_cond_t *condition) {
 
 static int wait_for(pthread_cond_t *waited, pthread_mutex_t *mutex, long long timeout) {
     struct condition *condition = (struct condition *)waited;
-    int ticket = condition->tickets++;
     int result = 0;
+    pthread_testcancel();
+    int ticket = condition->tickets++;
     pthread_mutex_unlock(mutex);
-    for (int served; (served = condition->served) - ticket <= 0;)
-        if (wait_word(&condition->served, served, timeout, CONDITION)) {
+    for (int served; (served = condition->served) - ticket <= 0;) {
+        int is_over = wait_word(&condition->served, served, timeout, CONDITION);
+        if (is_over || is_cancelled()) {
             /* Its ticket stays, so a signal may be spent on it. The next waiter is served as well:
                POSIX allows a wait to end without a signal. */
             condition->served++;
             result = ETIMEDOUT;
             break;
         }
+    }
     lock(mutex, FOREVER);
+    pthread_testcancel();
     return result;
 }
 
@@ -732,11 +774,14 @@ int sem_trywait(sem_t *semaphore) {
 }
 
 static int take(sem_t *semaphore, long long timeout) {
-    while (sem_trywait(semaphore))
+    pthread_testcancel();
+    while (sem_trywait(semaphore)) {
         if (wait_word(&semaphore->value, 0, timeout, SEMAPHORE)) {
             errno = ETIMEDOUT;
             return -1;
         }
+        pthread_testcancel();
+    }
     return 0;
 }
 
@@ -750,5 +795,27 @@ int sem_post(sem_t *semaphore) {
 
 int sem_getvalue(sem_t *semaphore, int *value) {
     *value = semaphore->value;
+    return 0;
+}
+
+/* Sleeps. All of them are this one in the C library. */
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                    struct timespec *rest) {
+    int is_day = clock == CLOCK_REALTIME;
+    __wasi_subscription_t wanted = {
+        .u.tag = __WASI_EVENTTYPE_CLOCK,
+        .u.u.clock.id = is_day ? __WASI_CLOCKID_REALTIME : __WASI_CLOCKID_MONOTONIC,
+        .u.u.clock.flags = flags,
+        .u.u.clock.timeout = time->tv_sec * 1000000000ll + time->tv_nsec,
+    };
+    __wasi_event_t event;
+    size_t events;
+    (void)rest;
+    if (flags & ~TIMER_ABSTIME || time->tv_sec < 0 || (unsigned long)time->tv_nsec > 999999999)
+        return EINVAL;
+    pthread_testcancel();
+    __wasi_poll_oneoff(&wanted, &event, 1, &events);
+    pthread_testcancel();
     return 0;
 }
