@@ -3,7 +3,7 @@
 //!
 //! A program sees the standard streams, `/dev/null`, `/proc/cpuinfo` and the folders that it was
 //! given. `cap-std` keeps it in them. If it looks elsewhere, a note says what to type. Time is the
-//! machine's.
+//! machine's. Files are copied (`dup`) by a function of our own, `fd_copy`.
 
 // Rejected: `wasmtime-wasi`, which reads and writes little-endian memory.
 
@@ -376,6 +376,31 @@ impl Wasi {
         Ok(())
     }
 
+    /// Opens a file once more, as the number `to`, or as the lowest free one if that is -1. Both
+    /// have one position.
+    fn fd_copy(&mut self, memory: &Guest, fd: u32, to: u32, at: u32) -> Done {
+        let copy = match self.open(fd)? {
+            Open::Input => Open::Input,
+            Open::Output => Open::Output,
+            Open::Error => Open::Error,
+            Open::Null => Open::Null,
+            Open::File(file) => Open::File(file.try_clone()?),
+            _ => return Err(NOTSUP),
+        };
+        let index = to as usize;
+        let new = match to {
+            u32::MAX => self.add(copy)?,
+            _ if index >= FILES => return Err(BADF),
+            _ => {
+                let room = self.files.len().max(index + 1);
+                self.files.resize_with(room, || None);
+                self.files[index] = Some(copy);
+                to
+            }
+        };
+        Ok(memory.set_u32(at, new)?)
+    }
+
     fn fd_fdstat_get(&mut self, memory: &Guest, fd: u32, at: u32) -> Done {
         let kind = match self.open(fd)? {
             Open::Input | Open::Output | Open::Error | Open::Null | Open::Text(_) => 2,
@@ -646,6 +671,7 @@ where
         fd_advise(fd: u32, offset: u64, bytes: u64, advice: u32) = |wasi, memory| wasi.file(fd).map(drop);
         fd_allocate(fd: u32, offset: u64, bytes: u64) = |wasi, memory| Err(NOTSUP);
         fd_close(fd: u32) = |wasi, memory| wasi.fd_close(fd);
+        fd_copy(fd: u32, to: u32, at: u32) = |wasi, memory| wasi.fd_copy(memory, fd, to, at);
         fd_datasync(fd: u32) = |wasi, memory| wasi.file(fd).and_then(|file| Ok(file.sync_data()?));
         fd_fdstat_get(fd: u32, at: u32) = |wasi, memory| wasi.fd_fdstat_get(memory, fd, at);
         fd_fdstat_set_flags(fd: u32, flags: u32) = |wasi, memory| wasi.open(fd).map(drop);

@@ -1,16 +1,69 @@
 /* What programs expect of Linux on a Cell: errno as old programs declare it, dates, limits, files
- * with names of their own, and a large matrix in main. */
+ * with names of their own, copies of files, paths, and a large matrix in main. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <errno.h>
 extern int errno;
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <limits.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+static int by_digit(const void *one, const void *other, void *divisor)
+{
+    return *(const int *)one / *(int *)divisor % 10 - *(const int *)other / *(int *)divisor % 10;
+}
+
+/* Sorts in a sort. */
+static int by_sorted(const void *one, const void *other, void *divisor)
+{
+    int two[2] = {7, 3}, by = 1;
+
+    qsort_r(two, 2, sizeof *two, by_digit, &by);
+    return two[0] == 3 ? by_digit(one, other, divisor) : 0;
+}
+
+static void copies(void)
+{
+    char text[32] = "";
+    int file = open("copied", O_RDWR | O_CREAT | O_TRUNC, 0666), other = dup(file);
+    int output = dup(1);
+
+    printf("%d", write(file, "one ", 4) + write(other, "two", 3));
+    printf(" %d\n", dup2(other, other) == other);
+    printf("%d", dup2(file, 1));
+    printf(" printed\n");
+    fflush(stdout);
+    dup2(output, 1);
+    close(file);
+    lseek(other, 0, SEEK_SET);
+    printf("%d ", (int)read(other, text, 31));
+    printf("%s", text);
+    printf("%d %d ", dup2(other, 40), dup2(other, -1));
+    printf("%d", dup2(other, 5000));
+    printf(" %d", errno == EBADF);
+    printf(" %d %d\n", dup(99), unlink("copied"));
+}
+
+static void paths(void)
+{
+    char found[PATH_MAX], *own;
+
+    printf("%s ", realpath("./own/..//own/./file", found));
+    own = realpath("/own", NULL);
+    printf("%s %s", own, realpath(".", found));
+    printf(" %d", realpath("own/none", found) == NULL);
+    printf(" %d\n", errno == ENOENT);
+    free(own);
+}
+
 int main(void)
 {
+    int numbers[] = {31, 12, 23, 4}, ten = 10;
     double matrix[800][800];
     char name[] = "own-XXXXXX", folder[] = "own-XXXXXX";
     struct rlimit limit;
@@ -34,6 +87,17 @@ int main(void)
     file = mkstemp(name);
     printf("%d %d %d\n", file > 2, name[4] != 'X', unlink(name));
     printf("%d %d\n", mkdtemp(folder) == folder, rmdir(folder));
+    copies();
+    mkdir("own", 0777);
+    close(creat("own/file", 0666));
+    paths();
+    unlink("own/file");
+    rmdir("own");
+    qsort_r(numbers, 4, sizeof *numbers, by_sorted, &ten);
+    printf("%d %d %d %d\n", numbers[0], numbers[1], numbers[2], numbers[3]);
+    printf("%d", nice(5));
+    printf(" %d", nice(30));
+    printf(" %d\n", nice(-1));
 
     for (int row = 0; row < 800; row++)
         for (int column = 0; column < 800; column++)

@@ -1,5 +1,5 @@
 /* <stdlib.h> of the C library, with the types of the system as on Linux, and with what it leaves
- * out about temporary files. */
+ * out about temporary files, paths and sorting. */
 #ifndef __CELLWORKS_STDLIB_H__
 #define __CELLWORKS_STDLIB_H__
 
@@ -12,6 +12,8 @@ extern "C" {
 
 int mkstemp(char *);
 char *mkdtemp(char *);
+char *realpath(const char *, char *);
+void qsort_r(void *, size_t, size_t, int (*)(const void *, const void *, void *), void *);
 
 #ifdef __cplusplus
 }

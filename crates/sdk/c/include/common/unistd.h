@@ -14,6 +14,9 @@ uid_t geteuid(void);
 gid_t getgid(void);
 gid_t getegid(void);
 int getpagesize(void);
+int nice(int);
+int dup(int);
+int dup2(int, int);
 int gethostname(char *, size_t);
 /* SIGALRM comes while the program waits in pause, sigsuspend or sigwait. */
 unsigned int alarm(unsigned int);

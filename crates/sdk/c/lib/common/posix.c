@@ -4,11 +4,13 @@
  * signal.c.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/times.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -109,6 +111,113 @@ int uname(struct utsname *names)
     strcpy(names->version, "Cellworks");
     strcpy(names->machine, "ppc64");
     return 0;
+}
+
+/* A program may only be nicer to others, of which there are none. */
+int nice(int more)
+{
+    static int now;
+
+    if (more < 0) {
+        errno = EPERM;
+        return -1;
+    }
+    now = more > 19 - now ? 19 : now + more;
+    return now;
+}
+
+/* Both files have one position. */
+extern int file_copy(int file, int to, int *copy) __asm__("wasi_snapshot_preview1.fd_copy");
+
+static int copied(int file, int to)
+{
+    int copy, error = file_copy(file, to, &copy);
+
+    if (error == 0)
+        return copy;
+    errno = error;
+    return -1;
+}
+
+int dup(int file) { return copied(file, -1); }
+
+int dup2(int file, int to)
+{
+    if (to >= 0)
+        return copied(file, to);
+    errno = EBADF;
+    return -1;
+}
+
+/* Adds a part of a path, which is absolute and has no slash at its end. */
+static int add_part(char *path, const char *part, size_t bytes)
+{
+    size_t end = strlen(path);
+
+    if (bytes == 0 || (bytes == 1 && part[0] == '.'))
+        return 0;
+    if (bytes == 2 && part[0] == '.' && part[1] == '.') {
+        while (end > 0 && path[--end] != '/')
+            ;
+        path[end] = 0;
+        return 0;
+    }
+    if (end + 1 + bytes >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    path[end] = '/';
+    memcpy(path + end + 1, part, bytes);
+    path[end + 1 + bytes] = 0;
+    return 0;
+}
+
+/* Symbolic links stay: a program cannot read them. */
+char *realpath(const char *path, char *found)
+{
+    char own[PATH_MAX] = "", folder[PATH_MAX] = "/";
+    const char *from[2] = {folder, path};
+    struct stat about;
+
+    if (path == NULL) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (stat(path, &about) || getcwd(folder, sizeof folder) == NULL)
+        return NULL;
+    for (int at = path[0] == '/'; at < 2; at++)
+        for (const char *part = from[at]; *part;) {
+            size_t bytes = strcspn(part, "/");
+
+            if (add_part(own, part, bytes))
+                return NULL;
+            part += bytes + (part[bytes] == '/');
+        }
+    if (own[0] == 0)
+        strcpy(own, "/");
+    return found ? strcpy(found, own) : strdup(own);
+}
+
+/* The comparison of the sort that runs in this thread. */
+static __thread struct {
+    int (*compare)(const void *, const void *, void *);
+    void *argument;
+} sort;
+
+static int compare(const void *one, const void *other)
+{
+    return sort.compare(one, other, sort.argument);
+}
+
+void qsort_r(void *first, size_t count, size_t bytes,
+             int (*by)(const void *, const void *, void *), void *argument)
+{
+    __typeof__(sort) outer = sort;
+
+    sort.compare = by;
+    sort.argument = argument;
+    qsort(first, count, bytes, compare);
+    sort = outer;
 }
 
 /* There are no other programs. */
