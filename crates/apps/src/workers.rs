@@ -50,6 +50,7 @@ pub struct Workers {
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
+pub(crate) const WAIT_COST: Metric = Metric::new("wait_cost", "cycles");
 pub(crate) const TASKS_RUN: Metric = Metric::new("tasks_run", "tasks");
 pub(crate) const DICED: Metric = Metric::new("diced", "tasks");
 pub(crate) const STOLEN: Metric = Metric::new("stolen", "times");
@@ -139,6 +140,14 @@ impl Workers {
         if self.buffering == OnOff::Off {
             spe.compute(WAIT_FOR_TRANSFERS);
         }
+    }
+
+    /// Returns the time that [`wait_for_transfers`](Self::wait_for_transfers) adds to each task.
+    pub(crate) fn wait_cost(self) -> Quantity {
+        WAIT_COST.measured(match self.buffering {
+            OnOff::Off => WAIT_FOR_TRANSFERS.0 as f64,
+            OnOff::On => 0.0,
+        })
     }
 
     fn alone(self) -> Self {

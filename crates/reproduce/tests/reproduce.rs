@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
+use cellworks_apps::{BarnesHut, Lu, OnOff, Program, Scheduler, Workers};
 use cellworks_report::reproduction::{
     Relation, Reproduced, Reproduction, ReproductionSummary as Summary,
 };
 use cellworks_report::{Environment, ReasonKind};
 use cellworks_reproduce::{Extent, Paper, Reproducing, UnknownMachine, built_in, sensitivity};
-use cellworks_sim::Description;
+use cellworks_sim::{Description, Sim};
 
 /// A paper with numbers of every kind. The simulations take little time.
 const MINE: &str = r#"
@@ -381,4 +382,47 @@ fn raising_what_a_number_was_fitted_to_moves_it() {
         ["tick", "switch", "grows", "place"],
         "what is kept back or not simulated does not move"
     );
+}
+
+/// `cellworks run` and `cellworks reproduce` have the same costs of Jack Rabbit's programs.
+#[test]
+fn what_programs_of_jack_rabbit_take_alone_is_what_the_paper_is_said_to_take() {
+    const NAMES: [&str; 2] = ["lu-1k-6-on", "barnes-hut-10k-6-off"];
+    let mut paper = Paper::built_in("jack-rabbit").unwrap();
+    let is_named = |id: &String| NAMES.contains(&id.as_str());
+    paper.numbers.retain(|number| is_named(&number.id));
+    let mut reproducing = Reproducing::of(vec![paper], Extent::default(), &built_in).unwrap();
+    reproducing.simulate(&built_in);
+    let found = reproducing.report(environment());
+
+    let workers = |buffering| Workers {
+        workers: 6,
+        buffering,
+        dicing: OnOff::Off,
+        scheduler: Scheduler::ThreeLevel,
+    };
+    let lu = Lu {
+        workers: workers(OnOff::On),
+        size: 1_024,
+    };
+    let bodies = BarnesHut {
+        workers: workers(OnOff::Off),
+        bodies: 10_000,
+        steps: 1,
+    };
+    let ps3 = || Sim::new(Description::built_in("ps3").unwrap()).unwrap();
+    let run_time = |quantities: Vec<cellworks_apps::Quantity>| {
+        let mut quantities = quantities.into_iter();
+        let time = quantities.find(|quantity| quantity.name == "run_time");
+        time.unwrap().value
+    };
+    let alone = [
+        run_time(lu.run(&ps3()).unwrap()),
+        // The paper has 100 steps.
+        100.0 * run_time(bodies.run(&ps3()).unwrap()),
+    ];
+    for (name, alone) in NAMES.into_iter().zip(alone) {
+        let said = number(&found, name).value.unwrap();
+        assert!((alone / said - 1.0).abs() < 1e-6, "{name}: {alone} {said}");
+    }
 }

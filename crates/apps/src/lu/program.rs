@@ -13,8 +13,8 @@ use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, against, axis};
 use crate::picture::Draw;
-use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{Conclusion, Done, Metric, Parts, Program, RunResult};
+use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, WAIT_COST, Workers};
+use crate::{Conclusion, Done, Metric, Parts, Program, Quantity, RunResult};
 
 /// Factors a matrix by the tasks of a pool, without pivoting: Jack Rabbit's table 5.1.
 ///
@@ -23,8 +23,12 @@ use crate::{Conclusion, Done, Metric, Parts, Program, RunResult};
 /// precision. On these machines --dicing has no effect: a task always gives some of its tiles to a
 /// worker that has nothing to do. The product of the factors is compared with the matrix. If the
 /// program also runs with one worker, the results contain the speed-ups over one worker. The paper
-/// has matrices with 1k to 4k rows. `cellworks reproduce jack-rabbit` has the same costs, and runs
-/// it with --scheduler three-level --dicing off.
+/// has matrices with 1k to 4k rows.
+///
+/// On a simulated Cell three costs are fitted to the paper, and the results contain them. An SPE
+/// takes `update_cost` for an element, the PPE takes `making_cost` for each task that updates a
+/// column, and a task without buffering waits `wait_cost` for its transfers. `cellworks reproduce
+/// jack-rabbit` has the same costs, and runs with --scheduler three-level --dicing off.
 ///
 /// If a matrix has more than 512 rows, a simulated machine does not factor the matrix. The machine
 /// runs 12 steps, spread evenly, and the run time of all steps is extrapolated from these steps.
@@ -44,6 +48,8 @@ pub struct Lu {
 
 const RESIDUAL: Metric = Metric::new("residual", "of the norm");
 const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
+const UPDATE_COST: Metric = Metric::new("update_cost", "cycles");
+const MAKING_COST: Metric = Metric::new("making_cost", "cycles");
 
 /// The cycles of an SPU to update an element. This number and `WAIT_FOR_TRANSFERS` are fitted to
 /// the run times of one worker without double buffering in the paper's table 5.1.
@@ -75,6 +81,8 @@ const SEED: u64 = 1;
 struct Found {
     span_s: f64,
     end: End,
+    /// The fitted costs, if the program is that of the paper.
+    costs: Vec<Quantity>,
 }
 
 enum End {
@@ -140,7 +148,12 @@ impl Lu {
                 at_most: 1e-5,
             },
         };
-        Ok(Found { span_s, end })
+        let costs = vec![
+            UPDATE_COST.measured(CYCLES_PER_UPDATE as f64),
+            MAKING_COST.measured(PPE_CYCLES_PER_UPDATE_TASK as f64),
+            self.workers.wait_cost(),
+        ];
+        Ok(Found { span_s, end, costs })
     }
 
     /// Runs one step: a phase of tasks for multipliers, and then a phase of tasks for columns.
@@ -201,6 +214,7 @@ impl Lu {
                 residual: residual(&matrix, &tiles.to_matrix()),
                 at_most: 1e-12,
             },
+            costs: Vec::new(),
         })
     }
 }
@@ -289,6 +303,9 @@ impl Program for Lu {
         TASKS_RUN,
         DICED,
         STOLEN,
+        UPDATE_COST,
+        MAKING_COST,
+        WAIT_COST,
     ];
     const PARTS: Parts = Parts::Workers;
 
@@ -345,6 +362,10 @@ impl Program for Lu {
             }
         }
         quantities.extend(workers::counts(&counters));
+        // Elsewhere what a program computes takes the time that it takes.
+        if topology.capabilities().repeats {
+            quantities.extend(found.costs);
+        }
         Ok(quantities)
     }
 

@@ -241,6 +241,32 @@ fn a_matrix_takes_as_long_with_six_workers_as_with_three() {
 }
 
 #[test]
+fn fitted_costs_are_results_of_a_simulated_cell() {
+    let of = |buffering| {
+        let workers = workers(2, buffering, OnOff::Off);
+        let lu = Lu { workers, ..lu(20) };
+        let bodies = BarnesHut {
+            workers,
+            ..barnes_hut(600)
+        };
+        (lu, bodies)
+    };
+    for (buffering, wait) in [(OnOff::On, 0.0), (OnOff::Off, 39_000.0)] {
+        let (lu, bodies) = of(buffering);
+        let (lu, bodies) = (done(lu, &ps3()), done(bodies, &ps3()));
+        assert_eq!(lu.value("update_cost"), Some(16.0));
+        assert_eq!(lu.value("making_cost"), Some(23_200.0));
+        assert_eq!(lu.value("wait_cost"), Some(wait));
+        assert_eq!(bodies.value("walk_factor"), Some(0.047));
+        assert_eq!(bodies.value("wait_cost"), Some(wait));
+    }
+    let strict_host = Host::builder().spes(2).strict().build().unwrap();
+    let (lu, bodies) = of(OnOff::Off);
+    assert_eq!(done(lu, &strict_host).value("making_cost"), None);
+    assert_eq!(done(bodies, &strict_host).value("wait_cost"), None);
+}
+
+#[test]
 fn curves_of_settings_are_named_by_what_is_set() {
     let of = |buffering, count| Done {
         program: Lu {
