@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
+use cellworks_apps::mandelbrot::View;
 use cellworks_apps::{BarnesHut, Lu, OnOff, Program, Scheduler, Workers};
 use cellworks_report::reproduction::{
     Relation, Reproduced, Reproduction, ReproductionSummary as Summary,
@@ -425,4 +426,17 @@ fn what_programs_of_jack_rabbit_take_alone_is_what_the_paper_is_said_to_take() {
         let said = number(&found, name).value.unwrap();
         assert!((alone / said - 1.0).abs() < 1e-6, "{name}: {alone} {said}");
     }
+}
+
+/// With 256 tasks Jack Rabbit draws the first 256 rows of 480, whose time is counted as this part
+/// of the time of the whole picture.
+#[test]
+fn the_first_256_rows_have_58_of_100_iterations() {
+    let mut counts = vec![0; View::PAPER.width];
+    let sums: Vec<u64> = (0..View::PAPER.height)
+        .map(|row| View::PAPER.row(row, &mut counts))
+        .collect();
+    let part = |rows: &[u64]| rows.iter().sum::<u64>() as f64;
+    let share = part(&sums[..256]) / part(&sums);
+    assert!((share - 0.58).abs() < 0.001, "{share}");
 }

@@ -65,7 +65,8 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
 }
 
 /// The texts of `Relation::Fitted` that are not the name of a quantity of a machine.
-const FITTED_ELSEWHERE: [&str; 16] = [
+const FITTED_ELSEWHERE: [&str; 17] = [
+    "CYCLES_PER_ITERATION of mandelbrot, and the number of rows",
     "CYCLES_PER_UPDATE of lu, and WAIT_FOR_TRANSFERS of its workers",
     "FITTED of barnes-hut",
     "PPE_CYCLES_PER_UPDATE_TASK of lu",
