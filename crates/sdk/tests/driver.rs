@@ -597,6 +597,16 @@ fn messages_say_what_helps() {
             "void f(void *g(size_t), int n);\n",
             "such as <stddef.h> for size_t",
         ),
+        (
+            "ppu-gcc",
+            "#include <dlfcn.h>\n",
+            "note: dlfcn.h is of shared libraries, of which there are none",
+        ),
+        (
+            "spu-gcc",
+            "int f(int n) { int g(int m) { return n + m; } return g(1); }\n",
+            "clang has no functions inside of functions, which are GNU C: move this one out",
+        ),
     ] {
         shell.write("bad.c", source);
         let message = shell.fails(&format!("{tool} -c bad.c"));

@@ -52,7 +52,6 @@ const OTHERS: &[(&[&str], &str, &str)] = &[
     (
         &[
             "aio.h",
-            "dlfcn.h",
             "elf.h",
             "grp.h",
             "link.h",
@@ -81,6 +80,11 @@ const OTHERS: &[(&[&str], &str, &str)] = &[
         "a part of Linux that is not here",
         "a program here sees the files that it is given, and no users, devices and other processes; leave out this \
          part of the program",
+    ),
+    (
+        &["dlfcn.h"],
+        "shared libraries, of which there are none",
+        "link what the program would load (its sources, or an archive of ppu-ar), and call its functions by their names",
     ),
     (
         &["mpi.h", "omp.h"],
@@ -148,6 +152,13 @@ fn remedy(line: &str) -> Option<String> {
             },
         );
     }
+    if line.contains("error: function definition is not allowed here") {
+        return Some(
+            "clang has no functions inside of functions, which are GNU C: move this one out of the other one, make it \
+             `static`, and give it the variables that it uses as arguments, or make them `static` outside, too"
+                .to_owned(),
+        );
+    }
     if line.contains("a parameter list without types is only allowed") {
         return Some(
             "in this list of parameters, a name is no type yet, which gcc 4 only warned of: include the header that \
@@ -171,6 +182,10 @@ mod tests {
                 "libmpm.h is of the library of numbers of any length (libmpm)",
             ),
             ("netdb.h", "sees the files that it is given and no network"),
+            (
+                "dlfcn.h",
+                "dlfcn.h is of shared libraries, of which there are none: link",
+            ),
             ("vector", "the library of C++"),
             ("glib.h", "glib.h is neither of the SDK's base"),
         ] {
