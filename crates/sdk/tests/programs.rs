@@ -1048,8 +1048,14 @@ fn a_missing_or_wrong_spu_program_is_named() {
     let Some(bench) = Bench::of("tests/c/errors") else {
         return;
     };
-    bench.sh("ppu-gcc -o run run.c -lspe2; spu-gcc -DWRONG=0 -o spu spu.c");
+    bench.sh(
+        "ppu-gcc -o run run.c -lspe2; spu-gcc -DWRONG=0 -o spu spu.c; cp spu plain; chmod -x plain",
+    );
     let cases = [
+        (
+            vec!["--dir", ".", "./run", "plain"],
+            "spe_image_open refuses plain, as libspe2 does: it is not executable; type chmod +x plain",
+        ),
         (
             vec!["./run", "spu"],
             "a program sees the folders that it is given, for instance by --dir .",

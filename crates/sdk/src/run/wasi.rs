@@ -410,18 +410,23 @@ impl Wasi {
         // All rights but those to seek and tell in a stream, by which a C library knows a terminal.
         let rights = if kind == 2 { !0x24 } else { !0u64 };
         // The C library writes each line at once to what it takes for a terminal. Whether it is one
-        // is in the rights that other files would inherit (`isatty` in `lib/common/posix.c`).
+        // is in the rights that other files would inherit (`isatty` in `lib/common/posix.c`), and so
+        // is whether somebody may execute it.
         let is_terminal = match self.open(fd)? {
             Open::Input => io::stdin().is_terminal(),
             Open::Output => io::stdout().is_terminal(),
             Open::Error => io::stderr().is_terminal(),
             _ => false,
         };
+        let is_executable = match self.open(fd)? {
+            Open::File(file) => file.metadata()?.mode() & 0o111 != 0,
+            _ => false,
+        };
         memory.set_bytes(at, &[0; 24])?;
         memory.set_u8(at, kind)?;
         memory.set_u64(at.saturating_add(8), rights)?;
-        let inherited = if is_terminal { !0 } else { !0 >> 1 };
-        Ok(memory.set_u64(at.saturating_add(16), inherited)?)
+        let own = u64::from(is_terminal) << 63 | u64::from(is_executable) << 62;
+        Ok(memory.set_u64(at.saturating_add(16), !0 >> 2 | own)?)
     }
 
     fn filestat(memory: &Guest, at: u32, metadata: &Metadata) -> Done {

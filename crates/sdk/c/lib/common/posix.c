@@ -65,11 +65,15 @@ int daylight;
 long timezone;
 void tzset(void) {}
 
-/* The machine says it in the highest bit of the rights that other files would inherit. */
+/* What the machine says of a file in the rights that other files would inherit. */
+#define IS_TERMINAL (1ull << 63)
+#define IS_EXECUTABLE (1ull << 62)
+
 extern int fd_status(int file, void *status)
     __asm__("wasi_snapshot_preview1.fd_fdstat_get");
 
-int isatty(int file)
+/* Whether it says so, or -1 if there is no such file. */
+static int file_has(int file, unsigned long long what)
 {
     struct {
         unsigned char kind;
@@ -77,15 +81,22 @@ int isatty(int file)
         unsigned long long rights, inherited;
     } status;
 
-    if (fd_status(file, &status) != 0) {
-        errno = EBADF;
-        return 0;
-    }
-    if (status.inherited >> 63)
-        return 1;
-    errno = ENOTTY;
-    return 0;
+    if (fd_status(file, &status) == 0)
+        return (status.inherited & what) != 0;
+    errno = EBADF;
+    return -1;
 }
+
+int isatty(int file)
+{
+    int is_terminal = file_has(file, IS_TERMINAL);
+
+    if (is_terminal == 0)
+        errno = ENOTTY;
+    return is_terminal > 0;
+}
+
+int __cw_is_executable(int file) { return file_has(file, IS_EXECUTABLE) > 0; }
 
 pid_t getpid(void) { return 1; }
 pid_t getppid(void) { return 0; }

@@ -194,6 +194,8 @@ int spe_gang_context_destroy(spe_gang_context_ptr_t gang) {
     return 0;
 }
 
+int __cw_is_executable(int file);
+
 spe_program_handle_t *spe_image_open(const char *filename) {
     struct stat about;
     spe_program_handle_t *program = NULL;
@@ -220,9 +222,19 @@ spe_program_handle_t *spe_image_open(const char *filename) {
         program->elf_image = image;
         program->image_bytes = bytes;
     }
+    int is_executable = __cw_is_executable(file);
     close(file);
     if (program && checked(machine_program_check(program->elf_image, program->image_bytes)) < 0) {
         free(program);
+        return NULL;
+    }
+    if (program && !is_executable) {
+        fprintf(stderr,
+                "cellworks: spe_image_open refuses %s, as libspe2 does: it is not executable; type "
+                "chmod +x %s\n",
+                filename, filename);
+        free(program);
+        errno = EACCES;
         return NULL;
     }
     return program;
