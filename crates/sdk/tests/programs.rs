@@ -1152,7 +1152,9 @@ fn what_is_wrong_in_an_area_of_an_spe_has_the_address_of_the_program() {
         ("2", "get of 32 bytes at effective address"),
         ("3", "element 0 (4 bytes) of a putl at effective address"),
         ("4", "get of 16 bytes at effective address"),
+        ("4", "at this address is a register of an SPE"),
         ("5", "between local store address"),
+        ("6", "at this address is a register of an SPE"),
     ] {
         for machine in MACHINES {
             let output = bench.exec(&["--machine", machine, "./windows", wrong]);

@@ -207,6 +207,15 @@ impl Addresses {
         own.map_or(ea, EffectiveAddress)
     }
 
+    /// Returns whether a byte of the program is in the registers of a context.
+    pub(super) fn is_in_registers(&self, ea: EffectiveAddress) -> bool {
+        let is_there = |window: &Window| {
+            let is_met = window.meets(ea.0, 1);
+            (is_met && !matches!(window.shown, Shown::LocalStore(_))).then_some(())
+        };
+        self.in_windows(is_there).is_some()
+    }
+
     /// Returns the fault with the program's own addresses.
     pub(super) fn in_program(&self, mut refused: CommandFault) -> CommandFault {
         let ea = &mut refused.command.ea;

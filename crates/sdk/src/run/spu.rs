@@ -305,6 +305,10 @@ fn fetches_again(command: RawCommand, last: Option<RawCommand>) -> bool {
     fetches && command.size <= LINE && last == Some(command)
 }
 
+/// What is added to the fault of a command to registers of an SPE.
+const REGISTERS: &str = "; at this address is a register of an SPE (spe_ps_area_get): by DMA of 4 bytes, SPU_In_Mbox, \
+     SPU_Sig_Notify_1 and SPU_Sig_Notify_2 can be stored to, and no register can be loaded";
+
 /// The stop codes by which a program exits; the low byte is the exit code.
 pub(crate) const EXIT: u32 = 0x2000;
 
@@ -775,7 +779,14 @@ impl Run {
             MfcFault::DataSegment { .. } | MfcFault::DataStorage { .. } => Exception::DmaStorage,
             _ => Exception::DmaAlignment,
         };
-        Answer::Fault(self.addresses.in_program(refused).to_string())
+        let refused = self.addresses.in_program(refused);
+        let mut why = refused.to_string();
+        if let MfcFault::DataSegment { ea, .. } | MfcFault::DataStorage { ea, .. } = refused.fault
+            && self.addresses.is_in_registers(ea)
+        {
+            why += REGISTERS;
+        }
+        Answer::Fault(why)
     }
 
     fn late_fault(&mut self, late: LateFault) -> Answer {

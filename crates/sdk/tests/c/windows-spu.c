@@ -31,6 +31,8 @@ int main(unsigned long long id, unsigned long long argp, unsigned long long envp
         break;
     case 4:
     case 5: mfc_get(buffer, at, 16, 3, 0, 0); break;
+    case 6: mfc_get(buffer + 4, at, 4, 3, 0, 0); break;
+    case 7: spu_read_in_mbox();
     }
     wait();
     return 0;
