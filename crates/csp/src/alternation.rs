@@ -211,9 +211,12 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
         // SAFETY: the caller is the alternation, which is not in a wait, so it has sole access.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
-        self.channel.record_user_under_lock(self.side, process);
+        let is_new = self.channel.record_user_under_lock(self.side, process);
         match self.side {
             Side::Reader => {
+                if is_new {
+                    state.change_reader();
+                }
                 let mut read = None;
                 let met = state.read(&mut read, woken);
                 let is_ready = match met {

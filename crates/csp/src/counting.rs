@@ -4,21 +4,28 @@
 //!   the item in its parcel has the sender's number of the process that writes it (its origin);
 //!   a ring buffer has the number once for all items of one writer
 //!   the process that reads it adds the item to its own tally        no lock, no shared cache line
+//!   items of a ring buffer that a process reads without the lock    nothing for each item: the
+//!                                     tally takes the number from the ring buffer's own count
 //!   at the end of the process, the tally goes to the network's counting
 //!   (the process of a gate ends when it is dropped, which may be after the run)
 //! ```
+//!
+//! The bytes of messages are the messages times the bytes of their type, plus what each item has
+//! more than these: nothing for most types, and then the compiler leaves out the addition.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 // Models use these atomics of std, too, because counts are no part of the protocol.
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cellworks_machine::{Flow, Flows, Party, Processor, SpeId};
+use crossbeam_utils::CachePadded;
 
+use crate::item::Item;
 use crate::numbers::is_outside;
 use crate::parcel::{Origin, SENDERS_MAX};
-use crate::sync::locked;
+use crate::sync::{self, locked};
 
 /// The number of all threads and tasks that take part through gates.
 pub(crate) const OUTSIDE: u32 = u32::MAX;
@@ -29,42 +36,104 @@ const SLOTS: usize = 64;
 /// The name of the party that stands for all [gates](crate::Gate).
 const OUTSIDE_NAME: &str = "outside";
 
-/// What a process has read from one sender. Only the thread of the process adds to the numbers, so
-/// that it need not add by an atomic operation. Two numbers apart, because a CPU cannot forward the
-/// stores of two numbers to a load of both.
-#[derive(Default)]
+/// The number of items that the reader of a [ring buffer](crate::way::ring) has read. On a cache
+/// line of its own, because the writer polls this number.
+pub(crate) type ReadCount = Arc<CachePadded<sync::AtomicUsize>>;
+
+/// What a process reads from one sender through a ring buffer without the channel's lock.
 pub(crate) struct Received {
-    messages: AtomicU64,
-    bytes: AtomicU64,
+    sender: u32,
+    /// The count of the ring buffer's reader.
+    read: ReadCount,
+    /// What `read` was at first, plus the items that the process has read with the lock since then.
+    /// Only the process changes this number and `more`.
+    before: AtomicU64,
+    /// The bytes of the type of the items.
+    of_type: u64,
+    /// The bytes of all items, less `of_type` for each. Wraps around below 0.
+    more: AtomicU64,
+    /// The number of messages, after the end.
+    messages: OnceLock<u64>,
 }
 
 impl Received {
+    /// Counts the bytes of an item that the process has read.
     #[inline(always)]
-    pub(crate) fn add(&self, messages: u64, bytes: u64) {
-        let sum = |number: &AtomicU64, more| number.load(Ordering::Relaxed).wrapping_add(more);
-        self.messages
-            .store(sum(&self.messages, messages), Ordering::Relaxed);
-        self.bytes.store(sum(&self.bytes, bytes), Ordering::Relaxed);
-    }
-
-    fn sent(&self) -> Sent {
-        Sent {
-            messages: self.messages.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
+    pub(crate) fn add_bytes<T: Item>(&self, item: &T) {
+        let more = more(item, size_of::<T>() as u64);
+        if more != 0 {
+            add(&self.more, more);
         }
     }
 
-    fn take(&self) -> Sent {
-        let sent = self.sent();
-        self.messages.store(0, Ordering::Relaxed);
-        self.bytes.store(0, Ordering::Relaxed);
-        sent
+    pub(crate) fn is_from(&self, origin: Origin) -> bool {
+        self.sender == sender_of(origin)
+    }
+
+    /// Called after the process has read an item with the lock.
+    pub(crate) fn pass_over(&self) {
+        add(&self.before, 1);
+    }
+
+    /// Ends the reading of the process. From now on, the count of the reader may be another's.
+    pub(crate) fn end(&self) {
+        // Set before, if this is the second call.
+        let _ = self.messages.set(self.until_now());
+    }
+
+    fn until_now(&self) -> u64 {
+        let read = self.read.load(sync::Ordering::Acquire);
+        read.wrapping_sub(self.before.load(Ordering::Relaxed) as usize) as u64
+    }
+
+    fn has_ended(&self) -> bool {
+        self.messages.get().is_some()
+    }
+
+    fn sent(&self) -> Sent {
+        // First the number until now: if it has items of another reader, then this one has ended.
+        let until_now = self.until_now();
+        let messages = self.messages.get().copied().unwrap_or(until_now);
+        let more = self.more.load(Ordering::Relaxed);
+        Sent::of(messages, self.of_type, more)
     }
 }
 
+/// Adds to a number that only one thread changes, without an atomic operation.
+#[inline(always)]
+fn add(number: &AtomicU64, more: u64) {
+    let sum = number.load(Ordering::Relaxed).wrapping_add(more);
+    number.store(sum, Ordering::Relaxed);
+}
+
+/// Returns the bytes of an item, less `of_type`. Wraps around below 0.
+#[inline(always)]
+fn more<T: Item>(item: &T, of_type: u64) -> u64 {
+    (item.bytes() as u64).wrapping_sub(of_type)
+}
+
+fn sender_of(origin: Origin) -> u32 {
+    origin.sender().unwrap_or(OUTSIDE)
+}
+
+/// What a process has read from one sender, except through ring buffers without the lock.
+#[derive(Default)]
+#[repr(align(32))]
 struct Slot {
-    sender: Cell<u32>,
-    received: Received,
+    /// The origin of the items, which tells their sender without any look-up.
+    origin: Cell<Origin>,
+    /// The bytes of the type of the first item.
+    of_type: Cell<u32>,
+    messages: Cell<u64>,
+    /// The bytes of all items, less `of_type` for each. Wraps around below 0.
+    more: Cell<u64>,
+}
+
+impl Slot {
+    fn sent(&self) -> Sent {
+        let of_type = u64::from(self.of_type.get());
+        Sent::of(self.messages.get(), of_type, self.more.get())
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -74,6 +143,11 @@ struct Sent {
 }
 
 impl Sent {
+    fn of(messages: u64, of_type: u64, more: u64) -> Self {
+        let bytes = messages.wrapping_mul(of_type).wrapping_add(more);
+        Self { messages, bytes }
+    }
+
     fn add(&mut self, other: Self) {
         self.messages += other.messages;
         self.bytes += other.bytes;
@@ -89,18 +163,17 @@ pub(crate) struct Tally {
     /// The number of this process as a [`User`](crate::side::User): another one each time that a
     /// thread enters a gate, because each time has a tally of its own.
     pub user: u64,
-    slots: Box<[Slot; SLOTS]>,
-    /// The counts of senders whose slots other senders have taken, and those of ring buffers.
-    others: RefCell<BTreeMap<u32, Arc<Received>>>,
+    slots: [Slot; SLOTS],
+    /// The counts of senders whose slots other senders have taken, and those of `received` that
+    /// have ended.
+    others: RefCell<BTreeMap<u32, Sent>>,
+    /// What the process reads without a lock now, and some of what has ended.
+    received: RefCell<Vec<Arc<Received>>>,
 }
 
 impl Tally {
     /// Makes the tally of the process `number` of the network.
     pub(crate) fn of(number: u32, counting: &Arc<Counting>) -> Self {
-        let empty = |_| Slot {
-            sender: Cell::new(OUTSIDE),
-            received: Received::default(),
-        };
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         Self {
@@ -111,8 +184,9 @@ impl Tally {
             },
             // Processes of networks that do not count have small numbers.
             user: u64::MAX - next,
-            slots: Box::new(std::array::from_fn(empty)),
+            slots: std::array::from_fn(|_| Slot::default()),
             others: RefCell::default(),
+            received: RefCell::default(),
         }
     }
 
@@ -121,19 +195,48 @@ impl Tally {
         Origin::of_sender(self.sender)
     }
 
-    /// Returns the counts of the sender of `origin`, for a ring buffer.
-    pub(crate) fn received_from(&self, origin: Origin) -> Arc<Received> {
-        let sender = origin.sender().unwrap_or(OUTSIDE);
-        Arc::clone(self.others.borrow_mut().entry(sender).or_default())
+    /// Returns what this process reads from now on from the sender of `origin` through a ring
+    /// buffer whose items have a type of `of_type` bytes.
+    pub(crate) fn receive_from(
+        &self,
+        origin: Origin,
+        read: &ReadCount,
+        of_type: usize,
+    ) -> Arc<Received> {
+        let mut all = self.received.borrow_mut();
+        // A process may use any number of ring buffers one after the other.
+        if all.len() == all.capacity() {
+            let mut others = self.others.borrow_mut();
+            for ended in all.extract_if(.., |one| one.has_ended()) {
+                others.entry(ended.sender).or_default().add(ended.sent());
+            }
+            let left = all.len();
+            all.reserve(left + 1);
+        }
+        let received = Arc::new(Received {
+            sender: sender_of(origin),
+            before: AtomicU64::new(read.load(sync::Ordering::Relaxed) as u64),
+            read: Arc::clone(read),
+            of_type: of_type as u64,
+            more: AtomicU64::new(0),
+            messages: OnceLock::new(),
+        });
+        all.push(Arc::clone(&received));
+        received
     }
 
+    /// Counts an item that the process has read, whose origin has no bytes in the transport.
     #[inline(always)]
-    pub(crate) fn count(&self, sender: u32, bytes: usize) {
-        let slot = &self.slots[sender as usize % SLOTS];
-        if slot.sender.get() != sender {
-            self.make_room(slot, sender);
+    pub(crate) fn count<T: Item>(&self, origin: Origin, item: &T) {
+        let slot = &self.slots[origin.number() as usize % SLOTS];
+        if slot.origin.get() != origin {
+            self.make_room(slot, origin, size_of::<T>() as u32);
         }
-        slot.received.add(1, bytes as u64);
+        slot.messages.set(slot.messages.get() + 1);
+        let more = more(item, slot.of_type.get().into());
+        if more != 0 {
+            slot.more.set(slot.more.get().wrapping_add(more));
+        }
     }
 
     /// Returns the numbers of messages and bytes of all senders.
@@ -144,28 +247,26 @@ impl Tally {
     }
 
     fn by_sender(&self) -> BTreeMap<u32, Sent> {
-        let others = self.others.borrow();
-        let others = others
-            .iter()
-            .map(|(sender, received)| (*sender, received.sent()));
-        let slots = self.slots.iter();
-        let mut all = BTreeMap::<u32, Sent>::new();
-        for (sender, sent) in slots
-            .map(|slot| (slot.sender.get(), slot.received.sent()))
-            .chain(others)
-        {
-            all.entry(sender).or_default().add(sent);
+        let mut all = self.others.borrow().clone();
+        for slot in &self.slots {
+            let sender = sender_of(slot.origin.get());
+            all.entry(sender).or_default().add(slot.sent());
+        }
+        for received in self.received.borrow().iter() {
+            all.entry(received.sender).or_default().add(received.sent());
         }
         all
     }
 
     #[cold]
     #[inline(never)]
-    fn make_room(&self, slot: &Slot, sender: u32) {
-        let before = slot.sender.replace(sender);
-        let Sent { messages, bytes } = slot.received.take();
+    fn make_room(&self, slot: &Slot, origin: Origin, of_type: u32) {
+        let before = sender_of(slot.origin.replace(origin));
         let mut others = self.others.borrow_mut();
-        others.entry(before).or_default().add(messages, bytes);
+        others.entry(before).or_default().add(slot.sent());
+        slot.messages.set(0);
+        slot.of_type.set(of_type);
+        slot.more.set(0);
     }
 }
 

@@ -211,6 +211,13 @@ impl Network {
     }
 }
 
+fn network_that_counts() -> (Network, Counted) {
+    let counting = StdArc::default();
+    let mut state = NetworkState::default();
+    state.counting = Some(StdArc::clone(&counting));
+    (Network(StdArc::new(state)), Counted(counting))
+}
+
 type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
 /// Runs the parties of a model, and returns their items. The `bool` is [`Seats::is_cancelled`].
@@ -929,10 +936,7 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
 fn items_in_a_ring_count_for_the_processes_that_have_written_them() {
     check(Some(2), || {
         let (to, mut from) = Channel::new().buffered(2).one_to_one::<Token>();
-        let counting = StdArc::default();
-        let mut state = NetworkState::default();
-        state.counting = Some(StdArc::clone(&counting));
-        let network = Network(StdArc::new(state));
+        let (network, counted) = network_that_counts();
         let write = |name: &'static str, items| {
             move |process: &Process<'_, Seats>, to: &mut Writer<Token>| {
                 process.began(None, name);
@@ -952,9 +956,45 @@ fn items_in_a_ring_count_for_the_processes_that_have_written_them() {
         let writes = moves(to, write("first", vec![1]), write("second", vec![2, 3]));
         let all = run_in_turns_in(&network, vec![Vec::from(writes), vec![reads]]);
         assert_eq!(all[2].read, [1, 2, 3]);
-        let flows = Counted(counting).flows();
+        let flows = counted.flows();
         assert_eq!(flows.between("first", "reader").messages, 1);
         assert_eq!(flows.between("second", "reader").messages, 2);
+    });
+}
+
+/// A process ends while the next reader already takes items, and has read one of them.
+#[test]
+fn a_reader_of_a_ring_counts_until_it_gives_its_end_away() {
+    check(Some(2), || {
+        let (mut to, mut from) = Channel::new().buffered(2).one_to_one::<Token>();
+        let (mut hand_over, mut at_second) = Channel::new().one_to_one::<Reader<Token>>();
+        let (network, counted) = network_that_counts();
+        let first: Party = Box::new(move |process| {
+            process.began(None, "first");
+            settle(process, &to.end.channel, Side::Writer);
+            settle(process, &from.end.channel, Side::Reader);
+            let mut owned = Owned {
+                given_back: write(process, Way::Plain, &mut to, vec![1, 2]),
+                ..Owned::default()
+            };
+            read(process, Way::Plain, &mut from, 1, &mut owned.read);
+            assert!(hand_over.write(process, from).is_ok());
+            owned
+        });
+        let second: Party = Box::new(move |process| {
+            process.began(None, "second");
+            let mut from = at_second.read(process).unwrap();
+            settle(process, &from.end.channel, Side::Reader);
+            let mut owned = Owned::default();
+            read(process, Way::Plain, &mut from, 1, &mut owned.read);
+            owned
+        });
+        let all = run_in_turns_in(&network, vec![vec![first], vec![second]]);
+        assert_eq!((&*all[0].read, &*all[1].read), (&[1][..], &[2][..]));
+        let flows = counted.flows();
+        assert_eq!(flows.between("first", "first").messages, 1);
+        // The end and an item.
+        assert_eq!(flows.between("first", "second").messages, 2);
     });
 }
 

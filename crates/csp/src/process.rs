@@ -555,7 +555,11 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         match self.manner {
             Manner::Plain => {}
-            Manner::Counted => self.count(parcel.origin, &parcel.item),
+            Manner::Counted => {
+                if let Some(tally) = &self.changing.tally {
+                    tally.count(parcel.origin, &parcel.item);
+                }
+            }
             Manner::Carried => self.fetch_by(&parcel, link),
         }
         parcel.item
@@ -566,22 +570,15 @@ impl<'a, P: Place> Process<'a, P> {
     fn fetch_by<T: Item>(&self, parcel: &Parcel<T>, link: &dyn Link) {
         let Some(carrier) = self.carrier else { return };
         carrier.count_communication();
-        // Before the item is fetched, because the transport then forgets it.
-        self.count(parcel.origin, &parcel.item);
-        self.bring_by(carrier, parcel, link);
-    }
-
-    /// Counts an item that this process has read, if the network counts.
-    #[inline]
-    pub(crate) fn count<T: Item>(&self, origin: Origin, item: &T) {
         if let Some(tally) = &self.changing.tally {
-            let sender = match (origin.sender(), self.carrier) {
-                (Some(sender), _) => sender,
-                (None, Some(_)) => self.sender_by(origin),
-                (None, None) => OUTSIDE,
+            // Before the item is fetched, because the transport then forgets it.
+            let origin = match parcel.origin.sender() {
+                Some(_) => parcel.origin,
+                None => Origin::of_sender(self.sender_by(parcel.origin)),
             };
-            tally.count(sender, item.bytes());
+            tally.count(origin, &parcel.item);
         }
+        self.bring_by(carrier, parcel, link);
     }
 
     /// Adds this process to what the network counts, if it counts.

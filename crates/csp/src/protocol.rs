@@ -243,13 +243,22 @@ impl<T> State<T> {
         self.step(side, parcel, woken)
     }
 
-    /// Registers the reader or the writer, and what it has read if the network counts.
+    /// Registers the reader or the writer, and what it has read if the network counts. Without a
+    /// user, the step that follows is of somebody who uses the ring buffer only under the lock.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn register(&mut self, side: Side, user: Option<(User, Option<&Tally>)>) {
-        if self.is_buffered
-            && let Some((user, tally)) = user
-        {
-            self.buffer.register(side, user, tally);
+        match user {
+            _ if !self.is_buffered => {}
+            Some((user, tally)) => self.buffer.register(side, user, tally),
+            None if side == Side::Reader => self.buffer.change_reader(),
+            None => {}
+        }
+    }
+
+    /// Called before somebody takes items who is not the registered reader.
+    pub(crate) fn change_reader(&mut self) {
+        if self.is_buffered {
+            self.buffer.change_reader();
         }
     }
 
@@ -338,6 +347,7 @@ impl<T> State<T> {
 
     /// Takes the items out of the buffer of an ended channel. Both sides must be excluded from it.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
+        self.change_reader();
         if self.is_drained() {
             return VecDeque::new();
         }

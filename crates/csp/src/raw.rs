@@ -94,14 +94,16 @@ impl<T, L: Lock> RawChannel<T, L> {
     }
 
     /// Records that the process of an alternation uses this side. If the process is a new user,
-    /// calls [`join_network`](Self::join_network). The caller has the lock.
+    /// calls [`join_network`](Self::join_network), and returns true. The caller has the lock.
     #[inline(always)]
-    pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) {
+    pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) -> bool {
         let last = self.last_user(side);
-        if last.load(Ordering::Relaxed) != identity.user() {
+        let is_new = last.load(Ordering::Relaxed) != identity.user();
+        if is_new {
             self.join_network(identity);
             last.store(identity.user(), Ordering::Relaxed);
         }
+        is_new
     }
 
     fn last_user(&self, side: Side) -> &AtomicU64 {

@@ -7,7 +7,7 @@
 //!   2. executes the light barrier               2. executes the heavy barrier
 //!   3. reads its `takes_lock`                   3. waits until the side is not busy
 //!      true: becomes not busy, takes the lock
-//!      false: puts or takes items, and adds them to its `count`: not busy
+//!      false: puts or takes items, and adds them to its count: not busy
 //! ```
 //!
 //! Because of the two barriers, either the side reads `takes_lock` as true, or the process with the
@@ -18,9 +18,9 @@
 //! After the OS thread or the process of a side has changed, the side takes the lock once, to
 //! [register](Buffer::register) the change. Two sides on one OS thread need no barrier.
 //!
-//! If the network [counts](crate::counting), the items of a writer have its [origin](Origins), and
-//! the reader adds the items that it takes to the counts of this origin. If the origin changes, the
-//! reader takes the lock for each item from before the change.
+//! If the network [counts](crate::counting), the items of a writer have its origin, and the count
+//! of the reader also tells how many items of an origin a process has read: see [`Origins`]. If the
+//! origin changes, the reader takes the lock for each item from before the change.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ use std::{ptr, slice};
 
 use crossbeam_utils::CachePadded;
 
-use crate::counting::{Received, Tally};
+use crate::counting::{ReadCount, Received, Tally};
 use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
 use crate::place::Place;
@@ -44,7 +44,7 @@ use crate::sync::{
 /// [`Buffer::Queue`], which is used under the lock.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The number of times that the writer or the reader polls the `count` of the other side before it
+/// The number of times that the writer or the reader polls the count of the other side before it
 /// takes the lock and waits. Two in loom, because more polls would only repeat the same steps.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
@@ -67,6 +67,11 @@ pub(crate) struct Ring<T> {
     /// The slots. Their number is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
     capacity: usize,
+    /// The number of items that the writer has written. On a cache line of its own, because the
+    /// other side polls this number.
+    written: CachePadded<AtomicUsize>,
+    /// The number of items that the reader has read.
+    read: ReadCount,
     writer: CachePadded<End>,
     reader: CachePadded<End>,
     writer_gate: CachePadded<Gate>,
@@ -75,19 +80,16 @@ pub(crate) struct Ring<T> {
 
 /// The data of the writer or the reader that change with each item, without the lock.
 struct End {
-    /// The number of items that the writer has written, or that the reader has read. On a cache
-    /// line of its own, because the other side polls this number.
-    count: CachePadded<AtomicUsize>,
-    /// `count` plus one while the side is busy. The store that raises `count` also ends the busy
-    /// state, because `count` plus one is then greater than `intent`. A second store would have to
-    /// wait for the store to the slot.
+    /// The count of this side plus one while the side is busy. The store that raises the count also
+    /// ends the busy state, because the count plus one is then greater than `intent`. A second
+    /// store would have to wait for the store to the slot.
     intent: AtomicUsize,
-    /// The `count` that this side last read from the other side. Only this side uses this field.
+    /// The count that this side last read from the other side. Only this side uses this field.
     others: Cell<usize>,
     /// The number of pauses before the next poll. Only this side uses this field.
     patience: Cell<u32>,
-    /// The counts to which the reader adds the items that it takes without the lock, if the network
-    /// counts. Only the reader uses this field and the next one.
+    /// What the reader reads without the lock, if the network counts. Only the reader uses this
+    /// field and the next one.
     received: Cell<Option<std::sync::Arc<Received>>>,
     /// The `changes` of the [`Gate`] of the writer with which `received` was chosen.
     seen: Cell<usize>,
@@ -115,20 +117,12 @@ unsafe impl<T: Send> Send for Ring<T> {}
 impl End {
     fn new() -> CachePadded<Self> {
         CachePadded::new(Self {
-            count: CachePadded::new(AtomicUsize::new(0)),
             intent: AtomicUsize::new(0),
             others: Cell::new(0),
             patience: Cell::new(0),
             received: Cell::new(None),
             seen: Cell::new(0),
         })
-    }
-
-    /// Returns whether the side is busy. The caller has executed the heavy barrier, so a side that
-    /// becomes busy later reads `takes_lock` as true.
-    fn is_busy(&self) -> bool {
-        let count = self.count.load(Ordering::Acquire);
-        self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
     }
 }
 
@@ -152,6 +146,7 @@ impl Gate {
 /// The busy state of a side, which ends with [`done`](Self::done) or when this value is dropped.
 struct Busy<'a> {
     end: &'a End,
+    counter: &'a AtomicUsize,
     count: usize,
 }
 
@@ -160,7 +155,7 @@ impl Busy<'_> {
     #[inline(always)]
     fn done(self, items: usize) {
         let count = self.count.wrapping_add(items);
-        self.end.count.store(count, Ordering::Release);
+        self.counter.store(count, Ordering::Release);
         std::mem::forget(self);
     }
 }
@@ -190,6 +185,8 @@ impl<T> Ring<T> {
                 .map(|_| Slot::new(MaybeUninit::uninit()))
                 .collect(),
             capacity,
+            written: CachePadded::new(AtomicUsize::new(0)),
+            read: ReadCount::default(),
             writer: End::new(),
             reader: End::new(),
             writer_gate: Gate::new(),
@@ -202,6 +199,15 @@ impl<T> Ring<T> {
         match side {
             Side::Reader => (&self.reader_gate, &self.reader),
             Side::Writer => (&self.writer_gate, &self.writer),
+        }
+    }
+
+    /// Returns the number of items that the side has written or read.
+    #[inline(always)]
+    fn counter(&self, side: Side) -> &AtomicUsize {
+        match side {
+            Side::Reader => &self.read,
+            Side::Writer => &self.written,
         }
     }
 
@@ -227,16 +233,22 @@ impl<T> Ring<T> {
 
     /// Makes the writer or the reader busy. Returns `None` if this side must take the lock.
     #[inline(always)]
-    fn enter<'a>(&self, gate: &Gate, end: &'a End, user: User) -> Option<Busy<'a>> {
+    fn enter(&self, side: Side, user: User) -> Option<Busy<'_>> {
+        let (gate, end) = self.gate(side);
         if !gate.is_of(user) {
             return None;
         }
-        let count = end.count.load(Ordering::Relaxed);
+        let counter = self.counter(side);
+        let count = counter.load(Ordering::Relaxed);
         // `Release`, because a thread in `is_busy` may load this `intent` and an older `count`.
         // These two do not match, so the thread finds the side not busy, and must see all earlier
         // stores of the side.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
-        let busy = Busy { end, count };
+        let busy = Busy {
+            end,
+            counter,
+            count,
+        };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
@@ -282,8 +294,8 @@ impl<T> Ring<T> {
 
     /// Reads the count of the other side, and returns how many slots or items this side finds.
     fn poll(&self, side: Side, own: usize) -> usize {
-        let ((_, end), (others, other)) = (self.gate(side), self.gate(side.other()));
-        let count = other.count.load(Ordering::Acquire);
+        let ((_, end), (others, _)) = (self.gate(side), self.gate(side.other()));
+        let count = self.counter(side.other()).load(Ordering::Acquire);
         // After the count, so that the reader sees the changes before the items that it finds.
         if side == Side::Reader && others.changes.load(Ordering::Relaxed) != end.seen.get() {
             return 0;
@@ -320,8 +332,8 @@ impl<T> Ring<T> {
     /// Calls [`Process::end_turn`] after every [`TURN`] items of a side.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
-        let (_, end) = self.gate(side);
-        if end.count.load(Ordering::Relaxed).is_multiple_of(TURN) {
+        let count = self.counter(side).load(Ordering::Relaxed);
+        if count.is_multiple_of(TURN) {
             process.end_turn();
         }
     }
@@ -329,7 +341,7 @@ impl<T> Ring<T> {
     /// Puts an item into the ring buffer, or returns it if there is no room or the lock is needed.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
-        let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
+        let Some(busy) = self.enter(Side::Writer, user) else {
             return Err(item);
         };
         if self.available(Side::Writer, busy.count) == 0 {
@@ -346,7 +358,7 @@ impl<T> Ring<T> {
     /// Moves items from `items` into the ring buffer until the buffer is full or `items` is empty.
     /// Moves no item if the lock is needed.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
-        let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
+        let Some(busy) = self.enter(Side::Writer, user) else {
             return;
         };
         let room = self.available_for(Side::Writer, busy.count, items.len());
@@ -368,9 +380,10 @@ impl<T> Ring<T> {
         busy.done(put);
     }
 
-    /// Adds items that the registered reader has taken to what it has read, if the network counts.
+    /// Counts the bytes of items that the registered reader has taken, if the network counts. The
+    /// compiler leaves out this function for items of which each has the bytes of its type.
     #[inline(always)]
-    fn count(&self, items: &[T])
+    fn count_bytes(&self, items: &[T])
     where
         T: Item,
     {
@@ -378,7 +391,7 @@ impl<T> Ring<T> {
         // caller has borrowed its end mutably, also while an item counts its bytes, so nobody can
         // register meanwhile.
         if let Some(received) = unsafe { &*self.reader.received.as_ptr() } {
-            received.add(items.len() as u64, items.bytes() as u64);
+            items.iter().for_each(|item| received.add_bytes(item));
         }
     }
 
@@ -388,7 +401,7 @@ impl<T> Ring<T> {
     where
         T: Item,
     {
-        let busy = self.enter(&self.reader_gate, &self.reader, user)?;
+        let busy = self.enter(Side::Reader, user)?;
         if self.available(Side::Reader, busy.count) == 0 {
             return None;
         }
@@ -399,7 +412,7 @@ impl<T> Ring<T> {
             .slot(busy.count)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
         busy.done(1);
-        self.count(slice::from_ref(&item));
+        self.count_bytes(slice::from_ref(&item));
         Some(item)
     }
 
@@ -408,7 +421,7 @@ impl<T> Ring<T> {
     where
         T: Item,
     {
-        let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
+        let Some(busy) = self.enter(Side::Reader, user) else {
             return 0;
         };
         let there = self.available_for(Side::Reader, busy.count, most);
@@ -427,7 +440,7 @@ impl<T> Ring<T> {
         // SAFETY: the loop above has written `taken` items after the first `len` items.
         unsafe { items.set_len(len + taken) };
         busy.done(taken);
-        self.count(&items[len..]);
+        self.count_bytes(&items[len..]);
         taken
     }
 
@@ -436,13 +449,13 @@ impl<T> Ring<T> {
     /// is on the same OS thread, or if this side must take the lock.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
-        let (gate, end) = self.gate(side);
+        let (gate, _) = self.gate(side);
         let (other, _) = self.gate(side.other());
         let thread = other.thread.load(Ordering::Relaxed);
         if thread == 0 || thread == user.thread || !gate.is_of(user) {
             return false;
         }
-        let own = end.count.load(Ordering::Relaxed);
+        let own = self.counter(side).load(Ordering::Relaxed);
         let mut found = self.poll_patiently(side, own);
         for _ in 0..POLLS {
             if gate.takes_lock.load(Ordering::Relaxed) {
@@ -459,9 +472,8 @@ impl<T> Ring<T> {
 
     /// Returns how many items the ring buffer holds at some moment during the call.
     pub(crate) fn len(&self) -> usize {
-        let read = self.reader.count.load(Ordering::Acquire);
-        self.writer
-            .count
+        let read = self.read.load(Ordering::Acquire);
+        self.written
             .load(Ordering::Acquire)
             .wrapping_sub(read)
             .min(self.capacity)
@@ -478,7 +490,7 @@ impl<T> Ring<T> {
     /// Makes a side take the lock, and waits until the side is not busy. `thread` is the OS thread
     /// of the caller.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
-        let (gate, end) = self.gate(side);
+        let (gate, _) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
         // A side without a user is not busy. A side with a user on this OS thread is not busy
@@ -489,9 +501,17 @@ impl<T> Ring<T> {
         }
         barrier::heavy();
         let backoff = Backoff::new();
-        while end.is_busy() {
+        while self.is_busy(side) {
             backoff.snooze();
         }
+    }
+
+    /// Returns whether the side is busy. The caller has executed the heavy barrier, so a side that
+    /// becomes busy later reads `takes_lock` as true.
+    fn is_busy(&self, side: Side) -> bool {
+        let (_, end) = self.gate(side);
+        let count = self.counter(side).load(Ordering::Acquire);
+        end.intent.load(Ordering::Acquire) == count.wrapping_add(1)
     }
 
     /// Lets the writer, the reader or both use the ring buffer without the lock.
@@ -506,8 +526,8 @@ impl<T> Ring<T> {
 
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
-        let mut read = self.reader.count.load(Ordering::Acquire);
-        let written = self.writer.count.load(Ordering::Acquire);
+        let mut read = self.read.load(Ordering::Acquire);
+        let written = self.written.load(Ordering::Acquire);
         while read != written {
             // SAFETY: the slots between the two counts hold items, and no other reference is left.
             self.slot(read)
@@ -582,19 +602,34 @@ pub(crate) enum Buffer<T> {
     Ring(Arc<Ring<T>>, Origins),
 }
 
-/// The origins of the items in a ring buffer: an entry for each change of the origin, with the
-/// number of the first item after the change. The last entry holds for the next items, too.
-pub(crate) struct Origins(VecDeque<(usize, Origin)>);
+/// The origins of the items in a ring buffer, and what its reader has read of them. If the network
+/// does not count, all origins are the default.
+pub(crate) struct Origins {
+    /// An entry for each change of the origin, with the number of the first item after the change.
+    /// The last entry holds for the next items, too.
+    changes: VecDeque<(usize, Origin)>,
+    /// What the registered reader reads without the lock, if the network counts. Items that it
+    /// takes with the lock are counted by the origins in their parcels, so they are passed over
+    /// here. Ends before anybody else takes an item.
+    received: Option<std::sync::Arc<Received>>,
+}
 
 impl Origins {
+    fn new() -> Self {
+        Self {
+            changes: VecDeque::from([(0, Origin::default())]),
+            received: None,
+        }
+    }
+
     /// Notes that the next items that are written have this origin.
     fn begin<T>(&mut self, ring: &Ring<T>, origin: Origin) {
-        if self.0.back().is_some_and(|(_, last)| *last == origin) {
+        if self.changes.back().is_some_and(|(_, last)| *last == origin) {
             return;
         }
-        self.at(ring.reader.count.load(Ordering::Relaxed));
-        let written = ring.writer.count.load(Ordering::Relaxed);
-        self.0.push_back((written, origin));
+        self.at(ring.read.load(Ordering::Relaxed));
+        let written = ring.written.load(Ordering::Relaxed);
+        self.changes.push_back((written, origin));
         let gate = &ring.writer_gate;
         let changes = gate.changes.load(Ordering::Relaxed).wrapping_add(1);
         gate.changes.store(changes, Ordering::Relaxed);
@@ -606,17 +641,52 @@ impl Origins {
     /// whether all later items have it, too.
     fn at(&mut self, read: usize) -> (Origin, bool) {
         let is_past = |(first, _): &(usize, Origin)| first.wrapping_sub(read).cast_signed() <= 0;
-        while self.0.get(1).is_some_and(is_past) {
-            self.0.pop_front();
+        while self.changes.get(1).is_some_and(is_past) {
+            self.changes.pop_front();
         }
-        (self.0[0].1, self.0.len() == 1)
+        (self.changes[0].1, self.changes.len() == 1)
+    }
+
+    /// Notes that `user` reads the next items without the lock. The caller is this user.
+    fn receive<T>(&mut self, ring: &Ring<T>, user: User, tally: Option<&Tally>) {
+        let (gate, end) = (&ring.reader_gate, &ring.reader);
+        let changes = ring.writer_gate.changes.load(Ordering::Relaxed);
+        let is_known = gate.is_of(user);
+        if is_known && end.seen.get() == changes {
+            return;
+        }
+        let (origin, is_last) = self.at(ring.read.load(Ordering::Relaxed));
+        // Another number than `changes`, if a change is still to come.
+        end.seen.set(changes.wrapping_sub(usize::from(!is_last)));
+        let is_from = |received: &Received| received.is_from(origin);
+        if !is_known || !self.received.as_deref().is_none_or(is_from) {
+            self.end_receiving(gate);
+            let of_type = size_of::<T>();
+            self.received = tally.map(|tally| tally.receive_from(origin, &ring.read, of_type));
+            end.received.set(self.received.clone());
+        }
+    }
+
+    /// Notes that the reader has taken an item with the lock.
+    fn pass_over(&self) {
+        if let Some(received) = &self.received {
+            received.pass_over();
+        }
+    }
+
+    /// Ends what the registered reader reads without the lock. If the reader goes on, it has to
+    /// register again.
+    fn end_receiving(&mut self, reader: &Gate) {
+        if let Some(received) = self.received.take() {
+            received.end();
+            reader.thread.store(0, Ordering::Relaxed);
+        }
     }
 }
 
 impl<T> Buffer<T> {
     pub(crate) fn of_ring(ring: Ring<T>) -> Self {
-        let none_yet = Origins(VecDeque::from([(0, Origin::default())]));
-        Self::Ring(Arc::new(ring), none_yet)
+        Self::Ring(Arc::new(ring), Origins::new())
     }
 
     pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
@@ -632,20 +702,18 @@ impl<T> Buffer<T> {
         let Self::Ring(ring, origins) = self else {
             return;
         };
-        let (end, gate) = (&ring.reader, &ring.writer_gate);
-        let changes = gate.changes.load(Ordering::Relaxed);
         match side {
             Side::Writer => origins.begin(ring, tally.map_or_else(Origin::default, Tally::origin)),
-            Side::Reader if ring.reader_gate.is_of(user) && end.seen.get() == changes => {}
-            Side::Reader => {
-                let (origin, is_last) = origins.at(end.count.load(Ordering::Relaxed));
-                end.received
-                    .set(tally.map(|tally| tally.received_from(origin)));
-                // Another number than `changes`, if a change is still to come.
-                end.seen.set(changes.wrapping_sub(usize::from(!is_last)));
-            }
+            Side::Reader => origins.receive(ring, user, tally),
         }
         ring.register(side, user);
+    }
+
+    /// Called before somebody takes items who is not the registered reader.
+    pub(crate) fn change_reader(&mut self) {
+        if let Self::Ring(ring, origins) = self {
+            origins.end_receiving(&ring.reader_gate);
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -665,12 +733,11 @@ impl<T> Buffer<T> {
             Self::Queue(queue) => queue.push_back(parcel),
             Self::Ring(ring, origins) => {
                 origins.begin(ring, parcel.origin);
-                let written = ring.writer.count.load(Ordering::Relaxed);
+                let written = ring.written.load(Ordering::Relaxed);
                 let slot = ring.slot(written);
                 // SAFETY: the slot is free, and the writer is the caller or waits.
                 slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel.item)) });
-                ring.writer
-                    .count
+                ring.written
                     .store(written.wrapping_add(1), Ordering::Release);
             }
         }
@@ -681,8 +748,8 @@ impl<T> Buffer<T> {
         match self {
             Self::Queue(queue) => queue.pop_front(),
             Self::Ring(ring, origins) => {
-                let read = ring.reader.count.load(Ordering::Relaxed);
-                if ring.writer.count.load(Ordering::Acquire) == read {
+                let read = ring.read.load(Ordering::Relaxed);
+                if ring.written.load(Ordering::Acquire) == read {
                     return None;
                 }
                 let (origin, _) = origins.at(read);
@@ -690,9 +757,8 @@ impl<T> Buffer<T> {
                 let item = ring
                     .slot(read)
                     .with_mut(|slot| unsafe { slot.read().assume_init() });
-                ring.reader
-                    .count
-                    .store(read.wrapping_add(1), Ordering::Release);
+                ring.read.store(read.wrapping_add(1), Ordering::Release);
+                origins.pass_over();
                 Some(Parcel { item, origin })
             }
         }

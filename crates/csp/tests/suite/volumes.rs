@@ -1,10 +1,11 @@
 //! What networks count: from each process to each other, exactly, and the same on every machine.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use cellworks_csp::{
-    Alternation, Channel, Network, NetworkError, OpenNetwork, Process, Reader, Writer, item,
+    Alternation, Channel, Item, Network, NetworkError, OpenNetwork, Process, Reader, Writer, item,
 };
 use cellworks_host::Host;
 use cellworks_machine::{Flows, Machine, Processor, Span, Spe, SpeId};
@@ -292,6 +293,120 @@ fn ends_that_come_back_count_for_each_process_that_uses_them<M: Machine>(machine
     assert_eq!(messages("other", "one"), 1 + 3);
 }
 
+/// Two processes read from a buffer one after the other. The first lives on meanwhile.
+fn a_reader_that_moves_on_counts_for_each_process_until_then<M: Machine>(machine: &M) {
+    let (mut writer, mut reader) = Channel::new().buffered(32).one_to_one::<u32>();
+    let (mut written, mut is_written) = Channel::new().one_to_one::<()>();
+    let (mut hand_over, mut at_second) = Channel::new().one_to_one::<Reader<u32>>();
+    let (mut done, mut is_done) = Channel::new().one_to_one::<()>();
+    let mut network = network(machine);
+    network.process("writer", spe(0), move |process| {
+        (0..20).try_for_each(|number| writer.write(process, number))?;
+        written.write(process, ())?;
+        Ok((20..30).try_for_each(|number| writer.write(process, number))?)
+    });
+    network.process("first", spe(1), move |process| {
+        is_written.read(process)?;
+        for number in 0..5 {
+            assert_eq!(reader.read(process)?, number);
+        }
+        hand_over.write(process, reader)?;
+        Ok(is_done.read(process)?)
+    });
+    network.process("second", spe(0), move |process| {
+        let mut reader = at_second.read(process)?;
+        assert!(reader.items(process).eq(5..30));
+        Ok(done.write(process, ())?)
+    });
+    let counted = network.count_volumes();
+    network.run().unwrap();
+    let flows = counted.flows();
+    assert_eq!(flows.between("writer", "first").messages, 1 + 5);
+    assert_eq!(flows.between("writer", "second").messages, 25);
+    assert_eq!(flows.between("writer", "second").bytes, 100);
+}
+
+/// The end of the reader and its items outlive the run.
+fn a_reader_that_stays_open_has_counted_what_was_read<M: Machine>(machine: &M) {
+    let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one::<u32>();
+    let (mut done, mut is_done) = Channel::new().one_to_one::<()>();
+    let mut network = network(machine);
+    let (to, from) = (&mut writer, &mut reader);
+    network.process("writer", spe(0), move |process| {
+        (0..8).try_for_each(|number| to.write(process, number))?;
+        Ok(done.write(process, ())?)
+    });
+    network.process("reader", spe(1), move |process| {
+        is_done.read(process)?;
+        for number in 0..5 {
+            assert_eq!(from.read(process)?, number);
+        }
+        Ok(())
+    });
+    let counted = network.count_volumes();
+    network.run().unwrap();
+    let expected = [from_to("writer", "reader", 1 + 5, 20)];
+    assert_eq!(sent(&counted.flows()), expected);
+}
+
+/// The writer takes back what the reader has not read, while the reader lives on.
+fn what_a_poisoned_buffer_gives_back_was_not_read<M: Machine>(machine: &M) {
+    let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one::<u32>();
+    let (mut to_reader, mut at_reader) = Channel::new().one_to_one::<()>();
+    let (mut to_writer, mut at_writer) = Channel::new().one_to_one::<()>();
+    let mut network = network(machine);
+    network.process("writer", spe(0), move |process| {
+        (0..8).try_for_each(|number| writer.write(process, number))?;
+        to_reader.write(process, ())?;
+        at_writer.read(process)?;
+        assert_eq!(writer.poison(process).len(), 5);
+        Ok(to_reader.write(process, ())?)
+    });
+    network.process("reader", spe(1), move |process| {
+        at_reader.read(process)?;
+        for number in 0..3 {
+            assert_eq!(reader.read(process)?, number);
+        }
+        to_writer.write(process, ())?;
+        at_reader.read(process)?;
+        assert!(reader.read(process).is_err());
+        Ok(())
+    });
+    let counted = network.count_volumes();
+    network.run().unwrap();
+    let expected = [
+        from_to("writer", "reader", 2 + 3, 12),
+        from_to("reader", "writer", 1, 0),
+    ];
+    assert_eq!(sent(&counted.flows()), expected);
+}
+
+/// A server reads from the buffer of each request, one after the other.
+fn a_hundred_buffers_of_one_reader_count_together<M: Machine>(machine: &M) {
+    let (mut requests, mut at_server) = Channel::new().one_to_one::<Reader<Block>>();
+    let mut network = network(machine);
+    network.process("client", spe(0), move |process| {
+        for bytes in 0..100 {
+            let (mut writer, reader) = Channel::new().buffered(4).one_to_one();
+            requests.write(process, reader)?;
+            (0..3).try_for_each(|_| writer.write(process, Block(vec![0; bytes])))?;
+        }
+        Ok(())
+    });
+    network.process("server", spe(1), move |process| {
+        while let Ok(mut request) = at_server.read(process) {
+            assert_eq!(request.items(process).count(), 3);
+        }
+        Ok(())
+    });
+    let counted = network.count_volumes();
+    network.run().unwrap();
+    let flow = counted.flows().between("client", "server");
+    let of_requests = 100 * size_of::<Reader<Block>>() as u64;
+    assert_eq!(flow.messages, 100 + 300);
+    assert_eq!(flow.bytes, of_requests + 3 * (0..100).sum::<u64>());
+}
+
 fn items_that_no_process_has_read_are_not_counted<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(4).one_to_one::<u32>();
     let (mut done, mut at_reader) = Channel::new().one_to_one::<()>();
@@ -356,6 +471,47 @@ fn a_network_that_fails_has_counted<M: Machine>(machine: &M) {
     let counted = network.count_volumes();
     assert!(matches!(network.run(), Err(NetworkError::Failed { .. })));
     assert_eq!(sent(&counted.flows()), [from_to("writer", "reader", 1, 4)]);
+}
+
+/// An item that knows its bytes only if it is true.
+struct Sized(bool);
+
+impl Item for Sized {
+    fn bytes(&self) -> usize {
+        assert!(self.0, "nobody knows");
+        100
+    }
+}
+
+/// Also with a whole batch of items.
+#[test]
+fn an_item_counts_as_a_message_also_if_its_bytes_are_not_known() {
+    for buffer in [0, 8] {
+        let machine = &host();
+        let (mut writer, mut reader) = Channel::new().buffered(buffer).one_to_one::<Sized>();
+        let mut network = network(machine);
+        network.process("writer", spe(0), move |process| {
+            for is_known in [true, true, true, false] {
+                writer.write(process, Sized(is_known))?;
+            }
+            Ok(())
+        });
+        network.process("reader", spe(0), move |process| {
+            let mut items = Vec::new();
+            loop {
+                let read = || reader.read_up_to(process, 4, &mut items);
+                match catch_unwind(AssertUnwindSafe(read)) {
+                    Ok(read) => assert!(read? > 0),
+                    Err(_) => break,
+                }
+            }
+            Ok(())
+        });
+        let counted = network.count_volumes();
+        network.run().unwrap();
+        let expected = [from_to("writer", "reader", 4, 301)];
+        assert_eq!(sent(&counted.flows()), expected);
+    }
 }
 
 /// More senders than a tally has slots.
@@ -709,6 +865,10 @@ crate::on_every_machine![
     every_way_to_read_and_write_counts,
     an_end_that_moves_on_leaves_its_items_to_their_writer,
     ends_that_come_back_count_for_each_process_that_uses_them,
+    a_reader_that_moves_on_counts_for_each_process_until_then,
+    a_reader_that_stays_open_has_counted_what_was_read,
+    what_a_poisoned_buffer_gives_back_was_not_read,
+    a_hundred_buffers_of_one_reader_count_together,
     items_that_no_process_has_read_are_not_counted,
     a_network_that_fails_has_counted,
     items_of_earlier_networks_come_from_outside,
