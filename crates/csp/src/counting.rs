@@ -130,6 +130,15 @@ struct Slot {
 }
 
 impl Slot {
+    #[inline(always)]
+    fn count<T: Item>(&self, item: &T) {
+        self.messages.set(self.messages.get() + 1);
+        let more = more(item, self.of_type.get().into());
+        if more != 0 {
+            self.more.set(self.more.get().wrapping_add(more));
+        }
+    }
+
     fn sent(&self) -> Sent {
         let of_type = u64::from(self.of_type.get());
         Sent::of(self.messages.get(), of_type, self.more.get())
@@ -163,6 +172,8 @@ pub(crate) struct Tally {
     /// The number of this process as a [`User`](crate::side::User): another one each time that a
     /// thread enters a gate, because each time has a tally of its own.
     pub user: u64,
+    /// What came from the first sender. Many processes have no other, and it needs no look-up.
+    first: Slot,
     slots: [Slot; SLOTS],
     /// The counts of senders whose slots other senders have taken, and those of `received` that
     /// have ended.
@@ -184,6 +195,7 @@ impl Tally {
             },
             // Processes of networks that do not count have small numbers.
             user: u64::MAX - next,
+            first: Slot::default(),
             slots: std::array::from_fn(|_| Slot::default()),
             others: RefCell::default(),
             received: RefCell::default(),
@@ -228,14 +240,13 @@ impl Tally {
     /// Counts an item that the process has read, whose origin has no bytes in the transport.
     #[inline(always)]
     pub(crate) fn count<T: Item>(&self, origin: Origin, item: &T) {
-        let slot = &self.slots[origin.number() as usize % SLOTS];
-        if slot.origin.get() != origin {
-            self.make_room(slot, origin, size_of::<T>() as u32);
+        if self.first.origin.get() == origin {
+            return self.first.count(item);
         }
-        slot.messages.set(slot.messages.get() + 1);
-        let more = more(item, slot.of_type.get().into());
-        if more != 0 {
-            slot.more.set(slot.more.get().wrapping_add(more));
+        let slot = &self.slots[origin.number() as usize % SLOTS];
+        match slot.origin.get() == origin {
+            true => slot.count(item),
+            false => self.make_room(slot, origin, size_of::<T>()).count(item),
         }
     }
 
@@ -248,7 +259,7 @@ impl Tally {
 
     fn by_sender(&self) -> BTreeMap<u32, Sent> {
         let mut all = self.others.borrow().clone();
-        for slot in &self.slots {
+        for slot in self.slots.iter().chain([&self.first]) {
             let sender = sender_of(slot.origin.get());
             all.entry(sender).or_default().add(slot.sent());
         }
@@ -260,13 +271,18 @@ impl Tally {
 
     #[cold]
     #[inline(never)]
-    fn make_room(&self, slot: &Slot, origin: Origin, of_type: u32) {
+    fn make_room<'a>(&'a self, slot: &'a Slot, origin: Origin, of_type: usize) -> &'a Slot {
+        let slot = match self.first.messages.get() {
+            0 => &self.first,
+            _ => slot,
+        };
         let before = sender_of(slot.origin.replace(origin));
         let mut others = self.others.borrow_mut();
         others.entry(before).or_default().add(slot.sent());
         slot.messages.set(0);
-        slot.of_type.set(of_type);
+        slot.of_type.set(of_type as u32);
         slot.more.set(0);
+        slot
     }
 }
 
