@@ -3,8 +3,9 @@
 
 use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 
+use crate::machine_info::MachineInfo;
+use crate::report::Report;
 use crate::text::{between, buffers, doubts_of};
-use crate::{MachineInfo, Report};
 
 /// The name of a column, and a function that returns a measurement's field in it.
 type Column = (&'static str, fn(&Measurement) -> String);
@@ -117,7 +118,7 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = [String
     matrix.one_way_ns.iter().enumerate().flat_map(of_row)
 }
 
-/// Returns the fields of each measured cell, sorted by the SPE that reads and then by memory module.
+/// Returns the fields of each measured cell, sorted by the SPE that reads and then by module.
 fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<[String; 11]> {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let mut lines = Vec::new();

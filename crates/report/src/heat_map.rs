@@ -13,8 +13,8 @@
 use anstyle::{AnsiColor, RgbColor, Style};
 use cellworks_stats::{Matrix, MatrixClass};
 
-use crate::MachineInfo;
 use crate::columns::Table;
+use crate::machine_info::MachineInfo;
 use crate::scale::{Scale, Unit, wants_dark_text};
 use crate::text::{self, bold, matrix_notes, matrix_title, time};
 use crate::words::Words;

@@ -7,11 +7,12 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::Table;
+use crate::envelope::{CpuLeftOut, SCHEMA_VERSION};
 use crate::html::{Page, Part, about};
+use crate::machine_info::MachineInfo;
 use crate::table::{head, section};
 use crate::text::{bold, figures, parts_of, quota, ranges, size};
 use crate::words::Words;
-use crate::{CpuLeftOut, MachineInfo, SCHEMA_VERSION};
 
 /// The output of `cellworks machine`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SCHEMA_VERSION;
 use crate::columns::Table;
 use crate::csv::{lines, or_empty};
+use crate::envelope::SCHEMA_VERSION;
 use crate::text::size;
 
 const CSV_HEADER: &str =

@@ -110,12 +110,12 @@ pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<Strin
 pub(crate) fn columns_of(group: &[Measurement], reader: Reader) -> Vec<Column> {
     let at = reader as usize;
     let fixed = |(headings, cell): FixedColumn| -> Column {
-        let value: Box<dyn Fn(&Measurement) -> Option<String>> = match cell {
-            Same(text) => Box::new(text),
-            Nanoseconds(ns) => Box::new(move |m| ns(m).map([time, figures][at])),
-            Each(texts) => Box::new(texts[at]),
-        };
-        (headings[at], value)
+        let heading = headings[at];
+        match cell {
+            Same(text) => (heading, Box::new(text)),
+            Nanoseconds(ns) => (heading, Box::new(move |m| ns(m).map([time, figures][at]))),
+            Each(texts) => (heading, Box::new(texts[at])),
+        }
     };
     let settings = Setting::shown().map(|(setting, shown)| -> Column {
         let heading = [shown.heading, shown.long_heading][at];

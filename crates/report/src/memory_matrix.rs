@@ -12,8 +12,8 @@ use std::iter;
 use cellworks_stats::{MemoryCell, MemoryMatrix, MemoryRow, Storage};
 use maud::{Markup, html};
 
-use crate::MachineInfo;
 use crate::columns::Table;
+use crate::machine_info::MachineInfo;
 use crate::text::{self, bold, figures, size};
 use crate::words::Words;
 

@@ -10,10 +10,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use serde_json::error::Category;
 
+use crate::envelope::{Envelope, ReasonKind, SCHEMA_VERSION, Trust};
 use crate::explanation::{self, ExplainedPlacement, ExplanationReport};
+use crate::html;
 use crate::placement::{self, PictureDrawing, PictureLine, PlacementReport};
 use crate::program::{self, ProgramReport};
-use crate::{Envelope, ReasonKind, Report, SCHEMA_VERSION, Trust, html};
+use crate::report::Report;
 
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";

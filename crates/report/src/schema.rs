@@ -5,14 +5,15 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::compare::Comparison;
+use crate::envelope::SCHEMA_VERSION;
 use crate::explanation::ExplanationReport;
 use crate::machine::MachineReport;
 use crate::machines::Machines;
 use crate::placement::PlacementReport;
 use crate::program::ProgramReport;
+use crate::report::Report;
 use crate::reproduction::Reproduction;
 use crate::sweep::SweepReport;
-use crate::{Report, SCHEMA_VERSION};
 
 /// The commands with their results, in the order of the schema. A result of another command is that
 /// of `stats`.

@@ -2,14 +2,15 @@
 
 use cellworks_stats::Measurement;
 
+use crate::envelope::{Conditions, Envelope, NotMeasured};
+use crate::machine_info::MachineInfo;
 use crate::measurements::{Column, OUTLIERS, Reader, columns_of, table_of};
+use crate::report::Report;
 use crate::text::{
     self, bold, figures, finding_name, finding_parameters, finding_value, parts_of, whole,
 };
 use crate::words::Words;
-use crate::{
-    Conditions, Envelope, MachineInfo, NotMeasured, Report, counters, heat_map, memory_matrix,
-};
+use crate::{counters, heat_map, memory_matrix};
 
 /// The columns that are left out until the table of a function fits, beginning with the first.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];

@@ -10,7 +10,9 @@ use cellworks_stats::{
 
 use serde_json::Value;
 
-use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Report, Simulation};
+use crate::envelope::{Conditions, CpuLeftOut, Envelope};
+use crate::machine_info::{MachineInfo, Simulation};
+use crate::report::Report;
 
 const TITLE: Style = Style::new().bold();
 

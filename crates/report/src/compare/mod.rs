@@ -20,10 +20,11 @@ use cellworks_stats::{STATES_RATIO_MIN, State, Storage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::envelope::{Envelope, Environment, Trust};
+use crate::machine_info::MachineInfo;
 use crate::median::median;
 use crate::read::Measured;
 use crate::text::{count, time};
-use crate::{Envelope, Environment, MachineInfo, Trust};
 
 use values::{Compare, contents, described, listed, values_of_side};
 

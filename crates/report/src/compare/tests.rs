@@ -2,8 +2,10 @@ use cellworks_stats::{Function, Interval, Primitive};
 use serde_json::json;
 
 use super::*;
+use crate::envelope::{ReasonKind, SCHEMA_VERSION};
+use crate::made_up;
 use crate::program::ProgramReport;
-use crate::{ReasonKind, Report, SCHEMA_VERSION, made_up};
+use crate::report::Report;
 
 /// Returns reports of two days of one machine. On the second day the mailbox is slower, a get takes
 /// the same time, and a put is faster. One measurement has no interval.

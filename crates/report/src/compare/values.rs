@@ -6,9 +6,9 @@ use cellworks_stats::{Finding, Interval, Matrix, Measurement, MemoryMatrix, Para
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Report;
 use crate::median::median;
 use crate::read::Measured;
+use crate::report::Report;
 
 /// The kind of the two values that a ratio compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

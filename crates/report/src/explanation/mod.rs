@@ -14,7 +14,7 @@ mod views;
 use cellworks_stats::Finding;
 use serde::{Deserialize, Serialize};
 
-use crate::Envelope;
+use crate::envelope::Envelope;
 
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;

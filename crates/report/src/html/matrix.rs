@@ -9,9 +9,10 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use crate::heat_map::classes;
+use crate::machine_info::MachineInfo;
+use crate::report::Report;
 use crate::scale::{Scale, wants_dark_text};
 use crate::text::{self, matrix_notes, matrix_title, time};
-use crate::{MachineInfo, Report};
 
 /// The largest number of SPEs for which the cells have room for numbers.
 const NUMBERED_MAX: usize = 16;

@@ -26,11 +26,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use maud::{Markup, html};
 
+use crate::envelope::{Conditions, Envelope, Environment, NotMeasured};
+use crate::machine_info::{CellInfo, MachineInfo};
+use crate::memory_matrix;
+use crate::report::Report;
 use crate::text::{self, doubts, figures, parts_of, time};
 use crate::words::Words;
-use crate::{
-    CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report, memory_matrix,
-};
 
 pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;

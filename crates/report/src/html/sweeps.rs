@@ -18,7 +18,7 @@ use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters, Setti
 use maud::{Markup, html};
 
 use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
-use crate::Report;
+use crate::report::Report;
 use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
 /// The smallest number of points of a line.

@@ -4,10 +4,11 @@ use cellworks_stats::{Finding, Measurement};
 use maud::{Markup, html};
 
 use crate::columns::Table;
+use crate::counters::Counters;
 use crate::counters::{about, busiest, free_parts, sentences, tables};
 use crate::measurements::{Reader, columns_of, table_of};
+use crate::report::Report;
 use crate::text::{DOUBTFUL, finding_name, finding_parameters, finding_value, notes_of};
-use crate::{Counters, Report};
 
 /// A table with more rows is folded, because the curves show the same numbers.
 const ROWS_MAX: usize = 8;

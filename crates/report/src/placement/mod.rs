@@ -16,7 +16,7 @@ mod views;
 use cellworks_stats::Finding;
 use serde::{Deserialize, Serialize};
 
-use crate::Envelope;
+use crate::envelope::Envelope;
 
 pub(crate) use numbers::{amount, listed};
 pub(crate) use picture::draw;

@@ -13,7 +13,8 @@ mod views;
 use cellworks_stats::Finding;
 use serde::{Deserialize, Serialize};
 
-use crate::{Counters, Envelope, NotMeasured};
+use crate::counters::Counters;
+use crate::envelope::{Envelope, NotMeasured};
 
 pub use page::html;
 pub use views::{csv, table};

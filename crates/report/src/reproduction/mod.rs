@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Envelope, MachineInfo};
+use crate::envelope::Envelope;
+use crate::machine_info::MachineInfo;
 
 pub use page::html;
 #[cfg(test)]
