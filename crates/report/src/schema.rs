@@ -15,9 +15,12 @@ use crate::report::Report;
 use crate::reproduction::Reproduction;
 use crate::sweep::SweepReport;
 
+/// Adds the schema of a type to those of the generator.
+type AddSchema = fn(&mut SchemaGenerator) -> Schema;
+
 /// The commands with their results, in the order of the schema. A result of another command is that
 /// of `stats`.
-const COMMANDS: [(&str, fn(&mut SchemaGenerator) -> Schema); 8] = [
+const COMMANDS: [(&str, AddSchema); 8] = [
     ("compare", SchemaGenerator::subschema_for::<Comparison>),
     ("reproduce", SchemaGenerator::subschema_for::<Reproduction>),
     ("machines", SchemaGenerator::subschema_for::<Machines>),

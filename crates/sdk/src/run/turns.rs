@@ -967,7 +967,7 @@ mod tests {
         // What the loop waits for comes with each third poll.
         let poll = |mut caller: Caller<'_, Vec<u32>>, begun: u32| {
             caller.data_mut().push(begun);
-            let is_over = caller.data().len() % 3 == 0;
+            let is_over = caller.data().len().is_multiple_of(3);
             let memory = caller.get_export("memory").unwrap().into_memory().unwrap();
             memory.write(&mut caller, 0, &[u8::from(is_over)]).unwrap();
         };
