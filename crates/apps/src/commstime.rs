@@ -36,9 +36,8 @@ use crate::{Conclusion, Done, Metric, Parts, Program, Repeats, RunResult};
 /// through channels that do not leave the SPE.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[command(mut_args(|flag| match flag.get_id() == "spes" {
-    true => flag.default_value("2"),
-    false => flag,
+#[command(mut_args(|flag| {
+    if flag.get_id() == "spes" { flag.default_value("2") } else { flag }
 }))]
 pub struct CommsTime {
     /// Where the processes run.

@@ -120,9 +120,10 @@ impl Knn {
             dimensions: self.dimensions,
             neighbours: self.neighbours,
         };
-        let plan = match is_sampled {
-            true => whole.sample(SAMPLED_TURNS),
-            false => whole,
+        let plan = if is_sampled {
+            whole.sample(SAMPLED_TURNS)
+        } else {
+            whole
         };
         let (source, to_first) = Channel::new().named("source").one_to_one();
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
@@ -311,9 +312,10 @@ fn go_round<S: Spe>(
     // A channel without writers closes, so the PPE does not wait for a process that failed.
     drop(begun);
     let length = plan.length();
-    let passed_on = match position + 1 == plan.processes {
-        true => length - plan.blocks,
-        false => length,
+    let passed_on = if position + 1 == plan.processes {
+        length - plan.blocks
+    } else {
+        length
     };
     let mut turn = 0;
     let mut home: Option<Home> = None;

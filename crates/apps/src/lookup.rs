@@ -471,10 +471,11 @@ impl Tree {
         for (level, begin) in begins.iter().enumerate() {
             let nodes = FANOUT.pow(level as u32);
             let below = keys / nodes as u64;
-            let apart = match level + 1 == begins.len() {
-                true => 1,
+            let apart = if level + 1 == begins.len() {
+                1
+            } else {
                 // An inner node has the first key of each child except the leftmost child.
-                false => below / FANOUT as u64,
+                below / FANOUT as u64
             };
             let is_inner = u64::from(apart > 1);
             for node in 0..nodes {

@@ -200,9 +200,10 @@ const VECTORS: usize = 4;
 pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let order = matrix.order;
     assert_eq!(order, factors.order, "factors are as large as their matrix");
-    let squared = match order <= MULTIPLIED_ORDER_MAX {
-        true => squared_difference(matrix, factors),
-        false => estimated_squared_difference(matrix, factors),
+    let squared = if order <= MULTIPLIED_ORDER_MAX {
+        squared_difference(matrix, factors)
+    } else {
+        estimated_squared_difference(matrix, factors)
     };
     (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
 }

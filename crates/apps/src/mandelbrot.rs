@@ -77,9 +77,12 @@ impl View {
     pub fn picture(&self, counts: &[u16]) -> Picture {
         let side = |pixels: usize| u32::try_from(pixels).expect("a picture fits into memory");
         let full = f64::from(self.iterations).ln_1p();
-        let shade = |count: &u16| match *count == self.iterations {
-            true => 0,
-            false => (f64::from(*count).ln_1p() / full * 255.0) as u8,
+        let shade = |count: &u16| {
+            if *count == self.iterations {
+                0
+            } else {
+                (f64::from(*count).ln_1p() / full * 255.0) as u8
+            }
         };
         Picture {
             width: side(self.width),

@@ -36,9 +36,8 @@ use crate::{Conclusion, Done, Metric, Parameters, Parts, Program, Quantity, RunR
 /// overlap computation and transfers, and should take the larger of t and c.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[command(mut_args(|flag| match flag.get_id() == "threads" {
-    true => flag.help(THREADS_HELP),
-    false => flag,
+#[command(mut_args(|flag| {
+    if flag.get_id() == "threads" { flag.help(THREADS_HELP) } else { flag }
 }))]
 pub struct Overlap {
     /// The cycles of computation for each byte. A range such as 0.1-100 stands for 1, 2 and 5 times

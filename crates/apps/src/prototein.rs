@@ -411,9 +411,10 @@ impl<'a> Folding<'a> {
             // The previous bead of the chain is beside this bead, but not in contact with it.
             contacts = all.count() as u32 - u32::from(self.chain[self.beads - 1]);
         }
-        self.grid[place] = match is_hydrophobic {
-            true => Bead::Hydrophobic,
-            false => Bead::Polar,
+        self.grid[place] = if is_hydrophobic {
+            Bead::Hydrophobic
+        } else {
+            Bead::Polar
         };
         self.last = place;
         self.beads += 1;

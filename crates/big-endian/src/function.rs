@@ -783,9 +783,10 @@ fn timebase(head: &str, template: &str, tail: &str, out: &mut Output) -> Option<
     out.declarations
         .insert("declare i64 @ppu.timebase()".to_owned());
     let whole = out.value("call i64 @ppu.timebase()".to_owned());
-    let part = match is_high {
-        true => out.value(format!("lshr i64 {whole}, 32")),
-        false => whole,
+    let part = if is_high {
+        out.value(format!("lshr i64 {whole}, 32"))
+    } else {
+        whole
     };
     out.line(match ty {
         "i32" => format!("{result} = trunc i64 {part} to i32"),

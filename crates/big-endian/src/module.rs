@@ -368,11 +368,11 @@ fn is_main(name: &str) -> bool {
 
 /// Returns a variable with `__func__` of `main`, if it is that, with the name that the source has.
 fn with_mains_name(line: &str) -> Cow<'_, str> {
-    match line.starts_with("@__func__.") || line.starts_with("@__FUNCTION__.") {
-        true => line
-            .replace("[12 x i8] c\"__cell_main\\00\"", "[5 x i8] c\"main\\00\"")
-            .into(),
-        false => line.into(),
+    if line.starts_with("@__func__.") || line.starts_with("@__FUNCTION__.") {
+        line.replace("[12 x i8] c\"__cell_main\\00\"", "[5 x i8] c\"main\\00\"")
+            .into()
+    } else {
+        line.into()
     }
 }
 

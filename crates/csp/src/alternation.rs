@@ -685,9 +685,10 @@ impl<'a> Alternation<'a> {
         process: &Process<'_, P>,
     ) -> Result<Option<Chosen>, GuardEnded> {
         let is_enabled = |index| self.is_enabled(index);
-        match process.is_left_alone() && (0..self.guards.len()).any(is_enabled) {
-            true => Err(self.cancelled()),
-            false => Ok(None),
+        if process.is_left_alone() && (0..self.guards.len()).any(is_enabled) {
+            Err(self.cancelled())
+        } else {
+            Ok(None)
         }
     }
 

@@ -44,9 +44,10 @@ pub(crate) fn end_dropped() {
 pub(crate) fn unwound() -> Moment {
     // If this thread still unwinds, the moment is of a process that waits in a destructor.
     let is_of_another = panicking();
-    let since = match is_of_another {
-        true => None,
-        false => UNWINDS_SINCE.take(),
+    let since = if is_of_another {
+        None
+    } else {
+        UNWINDS_SINCE.take()
     };
     since.unwrap_or_else(Moment::now)
 }

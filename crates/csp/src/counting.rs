@@ -189,9 +189,10 @@ impl Tally {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         Self {
             counting: Arc::clone(counting),
-            sender: match is_outside(number) {
-                true => OUTSIDE,
-                false => (next % u64::from(SENDERS_MAX)) as u32,
+            sender: if is_outside(number) {
+                OUTSIDE
+            } else {
+                (next % u64::from(SENDERS_MAX)) as u32
             },
             // Processes of networks that do not count have small numbers.
             user: u64::MAX - next,
@@ -244,9 +245,10 @@ impl Tally {
             return self.first.count(item);
         }
         let slot = &self.slots[origin.number() as usize % SLOTS];
-        match slot.origin.get() == origin {
-            true => slot.count(item),
-            false => self.make_room(slot, origin, size_of::<T>()).count(item),
+        if slot.origin.get() == origin {
+            slot.count(item)
+        } else {
+            self.make_room(slot, origin, size_of::<T>()).count(item)
         }
     }
 
@@ -391,10 +393,13 @@ impl Counting {
 
     fn flows(&self) -> Flows {
         let state = locked(&self.0);
-        let known = |number: u32| match state.members.contains_key(&number) {
-            true => number,
-            // A process of an earlier network, or a thread outside the machine.
-            false => OUTSIDE,
+        let known = |number: u32| {
+            if state.members.contains_key(&number) {
+                number
+            } else {
+                // A process of an earlier network, or a thread outside the machine.
+                OUTSIDE
+            }
         };
         let outside = Member {
             rank: Rank::OUTSIDE,
@@ -437,9 +442,12 @@ impl Counting {
             .iter()
             .filter(|(_, member)| is_added(member))
             .count();
-        let unit_of = |at: usize, member: &Member| match is_added(member) {
-            true => member.rank.unit as usize,
-            false => units + at - added,
+        let unit_of = |at: usize, member: &Member| {
+            if is_added(member) {
+                member.rank.unit as usize
+            } else {
+                units + at - added
+            }
         };
         let parties = (0..).zip(&members).map(|(at, (_, member))| Party {
             name: member.name.clone(),

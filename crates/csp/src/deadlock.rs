@@ -150,12 +150,13 @@ impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let operations = self.operations.join(", or ");
         let (process, at) = (&self.process, self.at);
-        match self.is_outside {
-            false => write!(f, "the process `{process}` waits {operations} at {at}"),
-            true => write!(
+        if self.is_outside {
+            write!(
                 f,
                 "outside, the gate `{process}` waits {operations} at {at}"
-            ),
+            )
+        } else {
+            write!(f, "the process `{process}` waits {operations} at {at}")
         }
     }
 }

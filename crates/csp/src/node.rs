@@ -62,9 +62,10 @@ impl<T> Node<T> {
     pub(crate) fn waiting(waker: &Waker, polls: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Waits as u32),
-            polls: AtomicU32::new(match polls {
-                true => polls_on(waker.sleeper.processor()),
-                false => SLEEPS,
+            polls: AtomicU32::new(if polls {
+                polls_on(waker.sleeper.processor())
+            } else {
+                SLEEPS
             }),
             thread: AtomicUsize::new(if polls { sync::os_thread() } else { 0 }),
             next: UnsafeCell::new(ptr::null()),

@@ -25,9 +25,10 @@ impl Origin {
     /// Makes the origin of an item of a sender, without bytes in the transport. Outside threads
     /// have a larger number, and their items have the default.
     pub(crate) fn of_sender(sender: u32) -> Self {
-        match sender < SENDERS_MAX {
-            true => Self::new(SENDERS + sender),
-            false => Self::default(),
+        if sender < SENDERS_MAX {
+            Self::new(SENDERS + sender)
+        } else {
+            Self::default()
         }
     }
 

@@ -532,9 +532,10 @@ impl<'a, P: Place> Process<'a, P> {
     #[track_caller]
     #[inline]
     pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
-        let origin = match self.shares_memory() {
-            true => self.origin,
-            false => self.pack_by(&item, link),
+        let origin = if self.shares_memory() {
+            self.origin
+        } else {
+            self.pack_by(&item, link)
         };
         Parcel { item, origin }
     }

@@ -281,9 +281,10 @@ impl<'env, S: Spe> Starts<'env, S> {
         let is_of_this = queues.network == Some(network);
         let queue = queues.of_spes.get_mut(&at).filter(|_| is_of_this);
         if let Some(queue) = queue {
-            match travels {
-                true => queue.under_way.push_back(started),
-                false => queue.arrived.push_back(started),
+            if travels {
+                queue.under_way.push_back(started)
+            } else {
+                queue.arrived.push_back(started)
             }
             return;
         }

@@ -117,10 +117,7 @@ pub enum HostError {
     /// The builder was given no CPUs, or CPUs that the process may not use.
     #[error(
         "{} cannot be chosen: this process may use {}; choose some of these",
-        match chosen.is_empty() {
-            true => "no CPU".to_owned(),
-            false => name_cpus(chosen),
-        },
+        if chosen.is_empty() { "no CPU".to_owned() } else { name_cpus(chosen) },
         name_cpus(usable)
     )]
     Chosen {

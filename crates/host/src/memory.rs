@@ -61,10 +61,11 @@ impl Pages {
     /// kernel uses small pages if no huge pages are left.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
-        match huge {
-            true => pages.advise(Advice::LinuxHugepage)?,
+        if huge {
+            pages.advise(Advice::LinuxHugepage)?
+        } else {
             // A failure is ignored: a kernel without huge pages does not support this advice.
-            false => drop(pages.advise(Advice::LinuxNoHugepage)),
+            drop(pages.advise(Advice::LinuxNoHugepage))
         }
         if let Some(node) = node {
             pages.bind(node)?;

@@ -141,11 +141,12 @@ impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
         'a: 'b,
     {
         let at = Location::caller();
-        match self.is_in_place {
+        if self.is_in_place {
             // SAFETY: only `work_plainly` sets `is_in_place` to true. It runs only after
             // `uninterrupted_span` has returned a time, as `get_in_place` requires.
-            true => unsafe { Staged::get_in_place(self.spe, source, at) },
-            false => Staged::get(self.spe, source, at),
+            unsafe { Staged::get_in_place(self.spe, source, at) }
+        } else {
+            Staged::get(self.spe, source, at)
         }
     }
 }

@@ -319,9 +319,10 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
             .map(|(shape, value)| shape.holds(value)),
         served_for_calibration: matches!(number.relation, Some(Relation::Fitted(_))),
         error_percent,
-        not_simulated: match is_missing {
-            true => Some("the run ended before".to_owned()),
-            false => number.not_simulated.clone(),
+        not_simulated: if is_missing {
+            Some("the run ended before".to_owned())
+        } else {
+            number.not_simulated.clone()
         },
         failed,
         relation: number.relation.as_ref().map(|relation| match relation {

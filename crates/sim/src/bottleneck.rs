@@ -162,17 +162,21 @@ fn judged(
 
 /// Returns the share of `whole` that is saved if it becomes `value`. Of nothing, nothing is saved.
 fn share_saved(value: f64, whole: f64) -> f64 {
-    match whole == 0.0 {
-        true => 0.0,
-        false => 1.0 - value / whole,
+    if whole == 0.0 {
+        0.0
+    } else {
+        1.0 - value / whole
     }
 }
 
 impl fmt::Display for Bottleneck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = |value: f64| match self.is_time {
-            true => Span::from_femtoseconds((value * 1e6) as u128).to_string(),
-            false => value.to_string(),
+        let value = |value: f64| {
+            if self.is_time {
+                Span::from_femtoseconds((value * 1e6) as u128).to_string()
+            } else {
+                value.to_string()
+            }
         };
         let result = if self.is_time { "time" } else { "result" };
         let percent = |share: f64| format!("{:.1} %", share * 100.0);

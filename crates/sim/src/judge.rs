@@ -70,9 +70,10 @@ impl<'a> Judge<'a> {
             *part == Part::MfcRequests && *saved >= AS_MUCH * most && *saved >= saved_min
         };
         let cause = are_full && self.is_latency(first) && first.is_in_requests();
-        match cause && savings.iter().any(cost) {
-            true => Some(Part::MfcRequests),
-            false => Some(first),
+        if cause && savings.iter().any(cost) {
+            Some(Part::MfcRequests)
+        } else {
+            Some(first)
         }
     }
 
@@ -125,14 +126,15 @@ impl<'a> Judge<'a> {
         match part {
             Part::MemoryPins => self.fewer_bytes(),
             Part::MemoryBanks if is_even(&self.banks_of_busiest(), 0.0) => {
-                match self.are_modules_uneven() {
-                    true => "Use the other memory modules as well, or move fewer bytes: all banks of \
+                if self.are_modules_uneven() {
+"Use the other memory modules as well, or move fewer bytes: all banks of \
                          one module are busy, so other addresses in this module change nothing."
-                        .to_owned(),
-                    false => "Move fewer bytes: all banks are busy, so other addresses change \
+                        .to_owned()
+} else {
+"Move fewer bytes: all banks are busy, so other addresses change \
                          nothing, and the machine needs more banks, or faster ones."
-                        .to_owned(),
-                }
+                        .to_owned()
+}
             }
             Part::MemoryBanks => "Spread the addresses: SPEs that use the same lines, or lines a \
                  multiple of the banks apart, wait for one bank."
@@ -200,9 +202,10 @@ impl<'a> Judge<'a> {
     }
 
     fn fewer_bytes(&self) -> String {
-        let others = match self.are_modules_uneven() {
-            true => ", or use the other memory modules as well",
-            false => "",
+        let others = if self.are_modules_uneven() {
+            ", or use the other memory modules as well"
+        } else {
+            ""
         };
         let other_spe = match self.spes() {
             1 => "",

@@ -32,9 +32,10 @@ pub(crate) struct Observers {
 
 impl Observers {
     pub fn new(observer: Observer, hazards: Hazards, pulse: Arc<Pulse>, window: Window) -> Self {
-        let next_sample = match observer.is_tracing() {
-            true => Moment::START,
-            false => Moment::NEVER,
+        let next_sample = if observer.is_tracing() {
+            Moment::START
+        } else {
+            Moment::NEVER
         };
         Self {
             observer: RefCell::new(observer),

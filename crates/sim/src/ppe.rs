@@ -173,11 +173,11 @@ impl SimPpe {
     /// Spends the time of reading the status of a proxy queue or of mailboxes. With library calls,
     /// this is the whole time of a command, a tag status or a mailbox status.
     fn pay_for_status(&self, of: SpeId) {
-        match self.by_calls() {
-            true => self
-                .world()
-                .pass(self.processor(), self.world().costs.mailbox_call),
-            false => self.load(of),
+        if self.by_calls() {
+            self.world()
+                .pass(self.processor(), self.world().costs.mailbox_call)
+        } else {
+            self.load(of)
         }
     }
 
@@ -266,9 +266,10 @@ impl SimPpe {
                 call,
             } = owed
             {
-                let start = match self.by_calls() {
-                    true => call,
-                    false => world.costs.mmio_write,
+                let start = if self.by_calls() {
+                    call
+                } else {
+                    world.costs.mmio_write
                 };
                 world.launch_word(self.processor(), world.spe(to), register, word, start);
             }
@@ -388,9 +389,10 @@ impl CellPpeCore for SimPpe {
         let receiver = world.spe(to);
         if !world.is_in_condition() {
             // A failed call always takes time, so that an endless loop ends at the time limit.
-            match self.by_calls() {
-                true => world.compute(self.processor(), 1),
-                false => self.load(to),
+            if self.by_calls() {
+                world.compute(self.processor(), 1)
+            } else {
+                self.load(to)
             }
         }
         if !receiver.words.keep_room() {
@@ -445,14 +447,13 @@ impl CellPpeCore for SimPpe {
     fn mailbox_status(&self, spe: SpeId) -> MailboxStatus {
         let world = self.world();
         let words = &world.spe(spe).words;
-        match world.is_in_condition() {
-            true => {
-                self.owed.borrow_mut().push(Owed::Status(spe));
-                if words.inbound_room() == 0 {
-                    words.want_room(PPE);
-                }
+        if world.is_in_condition() {
+            self.owed.borrow_mut().push(Owed::Status(spe));
+            if words.inbound_room() == 0 {
+                words.want_room(PPE);
             }
-            false => self.pay_for_status(spe),
+        } else {
+            self.pay_for_status(spe)
         }
         MailboxStatus {
             outbound: words.has_outbound(Outbound::Plain).into(),

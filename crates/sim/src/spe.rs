@@ -672,13 +672,16 @@ impl CellSpe for SimSpe {
     }
 
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
-        let put = || match self.world.put_outbound(self.processor(), mailbox, word) {
-            true => Ok(()),
-            false => Err(MailboxFull {
-                spe: self.id,
-                mailbox: mailbox.name(),
-                word,
-            }),
+        let put = || {
+            if self.world.put_outbound(self.processor(), mailbox, word) {
+                Ok(())
+            } else {
+                Err(MailboxFull {
+                    spe: self.id,
+                    mailbox: mailbox.name(),
+                    word,
+                })
+            }
         };
         self.by_channel(put, Result::is_ok)
     }

@@ -117,9 +117,10 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     requests.push(request(Function::OsThread));
     requests.extend(exchanges(topology, request));
     for function in [Function::DmaGet, Function::DmaPut] {
-        requests.extend(match has_caches {
-            true => blocks(topology, &request(function)),
-            false => without_caches::blocks(topology, &request(function)),
+        requests.extend(if has_caches {
+            blocks(topology, &request(function))
+        } else {
+            without_caches::blocks(topology, &request(function))
         });
     }
     for function in [Function::DmaListGet, Function::DmaListPut] {

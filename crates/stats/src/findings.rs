@@ -81,19 +81,19 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 fn of_all(measurements: &[Measurement], machine: &Topology) -> Vec<Finding> {
     let capabilities = machine.capabilities();
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
-    let mut findings = match capabilities.has_caches {
-        true => caches_and_memory(chases, machine.cache_levels()),
-        false => {
-            let mut findings = memory_latency(&chases);
-            findings.extend(in_flight(&chases, "commands"));
-            findings.extend(lines_in_flight(measurements));
-            findings
-        }
+    let mut findings = if capabilities.has_caches {
+        caches_and_memory(chases, machine.cache_levels())
+    } else {
+        let mut findings = memory_latency(&chases);
+        findings.extend(in_flight(&chases, "commands"));
+        findings.extend(lines_in_flight(measurements));
+        findings
     };
     findings.extend(copy_bandwidth(measurements));
-    let word = match capabilities.sleeps {
-        true => "wake_up_ns",
-        false => "word_one_way_ns",
+    let word = if capabilities.sleeps {
+        "wake_up_ns"
+    } else {
+        "word_one_way_ns"
     };
     findings.extend(words_to_waiting_spes(word, measurements));
     findings

@@ -422,9 +422,10 @@ pub struct MemoryMatrix {
 impl MemoryMatrix {
     /// Returns the number of the memory module of each column.
     pub fn numbers(&self) -> Vec<usize> {
-        match self.module_numbers.len() == self.modules {
-            true => self.module_numbers.clone(),
-            false => (0..self.modules).collect(),
+        if self.module_numbers.len() == self.modules {
+            self.module_numbers.clone()
+        } else {
+            (0..self.modules).collect()
         }
     }
 }

@@ -52,9 +52,10 @@ const MISS_MAX: f64 = 0.05;
 /// with half of the probability. Then one of the two misses with at most the whole of it, whatever
 /// decides which one is reported (the inequality of Bonferroni).
 fn miss_max(n: usize) -> f64 {
-    match n < LOOK_ROUNDS {
-        true => MISS_MAX,
-        false => MISS_MAX / 2.0,
+    if n < LOOK_ROUNDS {
+        MISS_MAX
+    } else {
+        MISS_MAX / 2.0
     }
 }
 

@@ -95,9 +95,10 @@ pub(crate) fn lasting(samples_ns: &[f64]) -> Vec<State> {
         .filter(|pair| is_slow(&pair[0]) != is_slow(&pair[1]))
         .count();
     let in_any_order = 2.0 * slow * (1.0 - slow) * (samples_ns.len() - 1) as f64;
-    match switches as f64 <= SWITCHES_MAX * in_any_order {
-        true => states(samples_ns),
-        false => Vec::new(),
+    if switches as f64 <= SWITCHES_MAX * in_any_order {
+        states(samples_ns)
+    } else {
+        Vec::new()
     }
 }
 

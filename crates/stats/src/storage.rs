@@ -74,13 +74,14 @@ fn cells(topology: &Topology, p: &Parameters) -> usize {
     let is_first = |spe: &_| topology.cell_of(*spe) == first;
     let (here, elsewhere): (Vec<_>, Vec<_>) = topology.spes().partition(is_first);
     let taken = here.into_iter().chain(elsewhere).take(p.spes);
-    match is_private(p) {
-        true => taken
+    if is_private(p) {
+        taken
             .map(|spe| topology.cell_of(spe))
             .collect::<BTreeSet<_>>()
             .len()
-            .max(1),
-        false => 1,
+            .max(1)
+    } else {
+        1
     }
 }
 

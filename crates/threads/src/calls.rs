@@ -234,9 +234,12 @@ pub fn is_cancelled() -> bool {
 /// Unlike this function, `std::thread::panicking` also returns true if another thread of the core
 /// waits during its unwinding.
 pub fn is_unwinding() -> bool {
-    with(|s| match s.is_running() {
-        true => s.is_unwinding(),
-        false => panicking(),
+    with(|s| {
+        if s.is_running() {
+            s.is_unwinding()
+        } else {
+            panicking()
+        }
     })
 }
 

@@ -137,9 +137,10 @@ mod tests {
         // SAFETY: valid blocks, see `Rotation`.
         while let Some(block) = unsafe { next.as_ref() } {
             numbers.push(block.number.get());
-            next = match rotation.ends_with(block) {
-                true => ptr::null(),
-                false => block.turn.get(),
+            next = if rotation.ends_with(block) {
+                ptr::null()
+            } else {
+                block.turn.get()
             };
         }
         numbers

@@ -170,9 +170,10 @@ impl Rotation {
 fn fitted(bodies: usize) -> f64 {
     let [least, middle, most] = FITTED;
     let bodies = (bodies as f64).clamp(least.0, most.0);
-    let (low, high) = match bodies < middle.0 {
-        true => (least, middle),
-        false => (middle, most),
+    let (low, high) = if bodies < middle.0 {
+        (least, middle)
+    } else {
+        (middle, most)
     };
     let exponent = (high.1 / low.1).ln() / (high.0 / low.0).ln();
     low.1 * (bodies / low.0).powf(exponent)

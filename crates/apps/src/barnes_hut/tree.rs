@@ -240,9 +240,12 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
             x: of(|body| body.position[0]),
             y: of(|body| body.position[1]),
             // No section reaches the index `u32::MAX`, so a lane without a body visits no node.
-            at: array::from_fn(|lane| match lane < bodies.len() {
-                true => section.first,
-                false => u32::MAX,
+            at: array::from_fn(|lane| {
+                if lane < bodies.len() {
+                    section.first
+                } else {
+                    u32::MAX
+                }
             }),
             ..Lanes::default()
         };

@@ -151,9 +151,10 @@ impl Plan {
         };
         let end = |edge: &Edge, sends: bool| {
             let (sender, receiver) = (at_sender(edge), at_receiver(edge));
-            let (here, there) = match sends {
-                true => (sender, receiver),
-                false => (receiver, sender),
+            let (here, there) = if sends {
+                (sender, receiver)
+            } else {
+                (receiver, sender)
             };
             End {
                 task: if sends { edge.to } else { edge.from },

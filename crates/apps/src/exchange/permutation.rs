@@ -197,9 +197,10 @@ impl fmt::Display for Mapping {
             if self.tasks > DIGITS && spe > 0 {
                 out.write_str(" ")?;
             }
-            match usize::from(*task) < self.tasks {
-                true => write!(out, "{task}")?,
-                false => write!(out, "{IDLE}")?,
+            if usize::from(*task) < self.tasks {
+                write!(out, "{task}")?
+            } else {
+                write!(out, "{IDLE}")?
             }
         }
         Ok(())

@@ -83,9 +83,10 @@ impl Home {
     /// takes for these comparisons.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
-        let with_themselves = match other.number == self.number {
-            true => others,
-            false => 0,
+        let with_themselves = if other.number == self.number {
+            others
+        } else {
+            0
         };
         let pairs = (self.neighbours.len() * others - with_themselves) as u64;
         let mut cycles = pairs * (CYCLES_PER_PAIR + CYCLES_PER_COORDINATE * self.dimensions as u64);
@@ -138,9 +139,12 @@ impl Group {
         let side_by_side = |dimension: usize| {
             array::from_fn(|lane| points.get(lane).map_or(0.0, |point| point[dimension]))
         };
-        let farthest = |lane| match lane < points.len() {
-            true => f32::INFINITY,
-            false => f32::NEG_INFINITY,
+        let farthest = |lane| {
+            if lane < points.len() {
+                f32::INFINITY
+            } else {
+                f32::NEG_INFINITY
+            }
         };
         Self {
             coordinates: (0..dimensions).map(side_by_side).collect(),

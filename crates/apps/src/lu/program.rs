@@ -106,9 +106,10 @@ impl Lu {
     /// Returns all steps of the factorization, or a sample of them. The last row needs no step.
     fn steps(&self, is_sampled: bool) -> Vec<Step> {
         let steps = self.size - 1;
-        let count = match is_sampled {
-            true => SAMPLED_STEPS.min(steps),
-            false => steps,
+        let count = if is_sampled {
+            SAMPLED_STEPS.min(steps)
+        } else {
+            steps
         };
         let begin = |part: usize| steps * part / count;
         let middle = |part: usize| Step {
@@ -126,10 +127,11 @@ impl Lu {
         main: &Main<'_, M>,
         is_sampled: bool,
     ) -> Result<Found, TaskError> {
-        let matrix = match is_sampled {
+        let matrix = if is_sampled {
             // The simulated time does not depend on the numbers in the matrix.
-            true => Matrix::from_fn(self.size, |_, _| f32::ONE),
-            false => Matrix::random(self.size, SEED),
+            Matrix::from_fn(self.size, |_, _| f32::ONE)
+        } else {
+            Matrix::random(self.size, SEED)
         };
         let mut factors = matrix.clone();
         let steps = self.steps(is_sampled);
@@ -141,12 +143,13 @@ impl Lu {
             result?;
             span_s += span.as_seconds_f64() * step.stands_for;
         }
-        let end = match is_sampled {
-            true => End::Sampled { steps: steps.len() },
-            false => End::Factored {
+        let end = if is_sampled {
+            End::Sampled { steps: steps.len() }
+        } else {
+            End::Factored {
                 residual: residual(&matrix, &factors),
                 at_most: 1e-5,
-            },
+            }
         };
         let costs = vec![
             UPDATE_COST.measured(CYCLES_PER_UPDATE as f64),
@@ -341,9 +344,10 @@ impl Program for Lu {
         // A sample needs times that repeat, which only simulated machines have.
         let is_sampled = topology.capabilities().repeats && self.size > WHOLE_SIZE_MAX;
         let (found, counters) = self.workers.run(machine, parts, |main| {
-            match main.ppe().are_spes_confined_to_local_store() {
-                true => self.by_columns(main, is_sampled),
-                false => self.by_tiles(main),
+            if main.ppe().are_spes_confined_to_local_store() {
+                self.by_columns(main, is_sampled)
+            } else {
+                self.by_tiles(main)
             }
         })?;
         let mut quantities = vec![RUN_TIME.measured(found.span_s)];

@@ -122,9 +122,10 @@ mod sampled {
                 return Some(current);
             }
             self.slice = (self.slice + 1) % self.slices.len();
-            self.left = match is_yielding {
-                true => self.below(10),
-                false => self.slices[self.slice] - 1,
+            self.left = if is_yielding {
+                self.below(10)
+            } else {
+                self.slices[self.slice] - 1
             };
             let next = runnable.iter().find(|task| Some(task.id()) > current);
             Some(next.unwrap_or(&runnable[0]).id())

@@ -336,9 +336,10 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
                 self.wake(step_at_line(asker, step, read, update));
             }
             (Route::Shared { is_simple, .. }, Transport::Coordinator) => {
-                let asked = match is_simple {
-                    true => Asked::SimpleStep,
-                    false => Asked::Step,
+                let asked = if is_simple {
+                    Asked::SimpleStep
+                } else {
+                    Asked::Step
                 };
                 self.ask(asker, asked, step);
             }

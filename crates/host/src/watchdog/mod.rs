@@ -73,15 +73,17 @@ fn watch_for_ever() {
         hint();
         let switches = switches::of_other_threads();
         let is_idle = switches.is_some() && switches == switches_before;
-        pause = match is_idle {
-            true => CHECK_IDLE_EVERY.min(2 * pause),
-            false => CHECK_EVERY,
+        pause = if is_idle {
+            CHECK_IDLE_EVERY.min(2 * pause)
+        } else {
+            CHECK_EVERY
         };
         // A thread that has run and waits now has left its CPU. If no thread has, all of them still
         // do what they did, and an idle process need not read its files, which takes some 0.3 ms.
-        let now = match is_idle {
-            true => before.clone(),
-            false => Standstill::read(&source),
+        let now = if is_idle {
+            before.clone()
+        } else {
+            Standstill::read(&source)
         };
         switches_before = switches;
         if let Some(standstill) = &now

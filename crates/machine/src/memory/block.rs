@@ -83,9 +83,10 @@ pub enum ByteOrder {
 
 impl ByteOrder {
     /// The order of this computer.
-    pub const NATIVE: Self = match cfg!(target_endian = "big") {
-        true => Self::Big,
-        false => Self::Little,
+    pub const NATIVE: Self = if cfg!(target_endian = "big") {
+        Self::Big
+    } else {
+        Self::Little
     };
 
     /// Returns the number with these bytes in memory.

@@ -86,9 +86,10 @@ pub(crate) fn adapted(
             continue;
         }
         let is_object = new.len() == 1 && new[0].name.is_empty();
-        let bytes = match is_object {
-            true => new.swap_remove(0).bytes,
-            false => ar::encode(&new),
+        let bytes = if is_object {
+            new.swap_remove(0).bytes
+        } else {
+            ar::encode(&new)
         };
         let end = if is_object { "o" } else { "a" };
         let file = folder.join(format!("adapted-{at}.{end}"));

@@ -41,9 +41,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failed> {
     let files: Vec<&String> = arguments.collect();
     let failed = |error: io::Error| because(&format!("{archive}: {error}"));
     let path = Path::new(archive);
-    let old = || match path.exists() {
-        true => members(path).map_err(failed),
-        false => Ok(Vec::new()),
+    let old = || {
+        if path.exists() {
+            members(path).map_err(failed)
+        } else {
+            Ok(Vec::new())
+        }
     };
     let present = || members(path).map_err(failed);
     let wanted =

@@ -63,9 +63,10 @@ pub(crate) fn run(
             if name.ends_with("-cpp") {
                 job.mode = Mode::Preprocess;
             }
-            match job.verbose && job.inputs.is_empty() {
-                true => Ok(()),
-                false => compile_and_link(tools, side, &job),
+            if job.verbose && job.inputs.is_empty() {
+                Ok(())
+            } else {
+                compile_and_link(tools, side, &job)
             }
         }
     };

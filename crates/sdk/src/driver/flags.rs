@@ -411,9 +411,10 @@ impl Parser {
         value: &mut impl FnMut(&str) -> Result<String, String>,
     ) -> Result<(), String> {
         if let Some(flag) = WITH_VALUE.iter().find(|flag| argument.starts_with(**flag)) {
-            let separate = match argument == *flag {
-                true => Some(value(flag)?),
-                false => None,
+            let separate = if argument == *flag {
+                Some(value(flag)?)
+            } else {
+                None
             };
             let folder = separate.as_deref().unwrap_or(&argument[flag.len()..]);
             if HEADER_FOLDERS.contains(flag) && is_of_this_computer(folder) {

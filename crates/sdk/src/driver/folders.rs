@@ -45,9 +45,10 @@ pub(crate) fn environment(native: bool) -> Result<String, String> {
     let cache = cache.join(format!("env-{:016x}", hasher.finish()));
     make(&cache, &own, native).map_err(|error| format!("{}: {error}", cache.display()))?;
     let folder = |name: &str| quoted(&cache.join(name).display().to_string());
-    let bin = match native {
-        true => format!("{}:{}", folder("native"), folder("bin")),
-        false => folder("bin"),
+    let bin = if native {
+        format!("{}:{}", folder("native"), folder("bin"))
+    } else {
+        folder("bin")
     };
     // Some Makefiles set CELL_TOP themselves, and only a variable in MAKEFLAGS is above theirs.
     let top = cache.join("sdk").display().to_string();

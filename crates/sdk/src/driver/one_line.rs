@@ -93,12 +93,13 @@ fn program(text: &str) -> Result<Program, String> {
     };
     let (name, files) = text.split_once('=').ok_or_else(wrong)?;
     let sources: Vec<String> = files.split(',').map(str::to_owned).collect();
-    match name != symbol_of(name) || sources.iter().any(String::is_empty) {
-        true => Err(wrong()),
-        false => Ok(Program {
+    if name != symbol_of(name) || sources.iter().any(String::is_empty) {
+        Err(wrong())
+    } else {
+        Ok(Program {
             place: Place::Symbol(name.to_owned()),
             sources,
-        }),
+        })
     }
 }
 

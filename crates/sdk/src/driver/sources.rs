@@ -58,9 +58,10 @@ fn divide_texts(
     let mut ppu = Vec::new();
     let mut spu = Vec::new();
     for path in all {
-        match is_of_spu(path, &texts[path]) {
-            true => spu.push(path.clone()),
-            false => ppu.push(path.clone()),
+        if is_of_spu(path, &texts[path]) {
+            spu.push(path.clone())
+        } else {
+            ppu.push(path.clone())
         }
     }
     if ppu.is_empty() {
@@ -118,9 +119,10 @@ fn match_up(
             Place::Symbol(name) => name.clone(),
             Place::File(file) => stem(&file.display().to_string()),
         });
-        let names: Vec<String> = match places.is_empty() {
-            true => mains.iter().map(|path| stem(path)).collect(),
-            false => names.collect(),
+        let names: Vec<String> = if places.is_empty() {
+            mains.iter().map(|path| stem(path)).collect()
+        } else {
+            names.collect()
         };
         let examples = names.iter().enumerate().map(|(at, name)| {
             let source = mains

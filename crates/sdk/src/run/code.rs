@@ -82,9 +82,10 @@ impl Stack {
         }
         let at = self.pointer.get(&mut store).i32().unwrap_or(0) as u32;
         // It grows down, through 0.
-        match (self.bottom..=self.top).contains(&at) {
-            true => error,
-            false => error.context(StackIsFull),
+        if (self.bottom..=self.top).contains(&at) {
+            error
+        } else {
+            error.context(StackIsFull)
         }
     }
 }

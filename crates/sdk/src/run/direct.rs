@@ -63,9 +63,10 @@ impl<S: CellSpe> Direct for Here<'_, S> {
         self.spe.mfc().try_issue(command).ok()?;
         let mut used = self.used.borrow_mut();
         used.events |= event::COMMAND_QUEUE;
-        match is_again {
-            true => used.has_polled = true,
-            false => used.has_acted = true,
+        if is_again {
+            used.has_polled = true
+        } else {
+            used.has_acted = true
         }
         // A list that stalls is still there.
         Some(self.spe.mfc().incomplete_tags().is_empty())

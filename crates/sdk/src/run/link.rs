@@ -124,9 +124,10 @@ pub(super) async fn pass<S: Linked>(caller: &mut Caller<'_, S>) {
             shared.place = Some(WasmBacktrace::force_capture(&mut *caller));
             return Poll::Pending;
         }
-        match std::mem::replace(&mut has_passed, true) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if std::mem::replace(&mut has_passed, true) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     })
     .await;

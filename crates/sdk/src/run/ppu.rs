@@ -417,9 +417,10 @@ impl<'p> Ppu<'p> {
                 None => {
                     let (why, place) = describe(&error, &self.code.program);
                     let who = who(index);
-                    return Err(match has_aborted(&error) {
-                        true => Failure::Abort { who, place },
-                        false => Failure::Program { who, why, place },
+                    return Err(if has_aborted(&error) {
+                        Failure::Abort { who, place }
+                    } else {
+                        Failure::Program { who, why, place }
                     });
                 }
             },
@@ -882,15 +883,16 @@ fn polled_context(question: Question) -> Option<u32> {
 
 /// Returns why a register cannot be loaded or stored.
 fn no_register(context: Option<u32>, offset: u32, stores: bool) -> String {
-    let (does, can) = match stores {
-        true => (
+    let (does, can) = if stores {
+        (
             "stores to",
             "SPU_In_Mbox, SPU_Sig_Notify_1 and SPU_Sig_Notify_2 can be stored to",
-        ),
-        false => (
+        )
+    } else {
+        (
             "loads",
             "SPU_Out_Mbox, SPU_Mbox_Stat and SPU_Status can be loaded",
-        ),
+        )
     };
     let Some(context) = context else {
         return format!(
@@ -958,12 +960,13 @@ impl Waits {
                         (0..count).filter_map(|unit| guest.u32(element(units, 12, unit)).ok());
                     let contexts = contexts.filter(|context| *context != A_WORD);
                     let contexts: Vec<_> = contexts.map(|context| context.to_string()).collect();
-                    match contexts.is_empty() {
-                        true => "an event (spe_get_event)".to_owned(),
-                        false => format!(
+                    if contexts.is_empty() {
+                        "an event (spe_get_event)".to_owned()
+                    } else {
+                        format!(
                             "an event of the contexts {} (spe_event_wait, spe_get_event)",
                             contexts.join(", ")
-                        ),
+                        )
                     }
                 }
                 other => other.name().to_owned(),

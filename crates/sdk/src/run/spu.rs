@@ -199,11 +199,12 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                     };
                     return ask(&mut caller, Question::Command(command)).await.map(drop);
                 }
-                match direct::write(channel, word) {
-                    true => Ok(()),
-                    false => ask(&mut caller, Question::Write(channel, word))
+                if direct::write(channel, word) {
+                    Ok(())
+                } else {
+                    ask(&mut caller, Question::Write(channel, word))
                         .await
-                        .map(drop),
+                        .map(drop)
                 }
             })
         },
@@ -570,9 +571,10 @@ impl Run {
             return;
         };
         let program = &self.code.program;
-        let in_loop = match is_check {
-            true => program.place_of_check(&backtrace),
-            false => None,
+        let in_loop = if is_check {
+            program.place_of_check(&backtrace)
+        } else {
+            None
         };
         let what = match program.called(&backtrace) {
             Some(called) if in_loop.is_none() => format!("{what}, calling {called},"),

@@ -240,9 +240,10 @@ impl Wasi {
             return;
         }
         self.has_advised = true;
-        let path = match Self::is_from_root(path) {
-            true => Path::new("/").join(path),
-            false => PathBuf::from(path),
+        let path = if Self::is_from_root(path) {
+            Path::new("/").join(path)
+        } else {
+            PathBuf::from(path)
         };
         let folder = match path.parent() {
             Some(parent) if path.is_absolute() || path.starts_with("..") => parent,

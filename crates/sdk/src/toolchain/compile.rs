@@ -249,9 +249,10 @@ impl<'a> FrontEnd<'a> {
         let ir = String::from_utf8(read.stdout)
             .map_err(|_| because(&format!("{name}: the source is no UTF-8")))?;
         let ir = as_in_source(&ir);
-        let rewrite = match self.has_registers {
-            true => cellworks_big_endian::rewrite_with_registers,
-            false => cellworks_big_endian::rewrite,
+        let rewrite = if self.has_registers {
+            cellworks_big_endian::rewrite_with_registers
+        } else {
+            cellworks_big_endian::rewrite
         };
         let big = rewrite(&ir).map_err(|error| because(&format!("{name}: {error}")))?;
 

@@ -425,13 +425,14 @@ fn source(cache: &Path) -> Result<PathBuf, Failed> {
 /// Checks that a file is the source that is known.
 fn check(tarball: &Path) -> Result<(), Failed> {
     let found = hex(&Sha256::digest(read(tarball)?));
-    match found == SOURCE_SHA256 {
-        true => Ok(()),
-        false => Err(because(&format!(
+    if found == SOURCE_SHA256 {
+        Ok(())
+    } else {
+        Err(because(&format!(
             "{}: this is not the source of the C library that is known: its SHA-256 is {found}, and {SOURCE_SHA256} \
              is expected; fetch {SOURCE_URL}",
             tarball.display()
-        ))),
+        )))
     }
 }
 

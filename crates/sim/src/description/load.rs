@@ -215,9 +215,10 @@ impl Description {
 /// Returns the path of the file beside `path` whose name is most similar, and has the same ending.
 fn nearest_file(path: &Path) -> Option<String> {
     let folder = path.parent()?;
-    let listed = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    let listed = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     };
     let files = fs::read_dir(listed).ok()?.flatten();
     let names = files.filter_map(|file| file.file_name().into_string().ok());

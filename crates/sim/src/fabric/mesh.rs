@@ -98,9 +98,12 @@ impl Mesh {
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
-        let port_free = |port: &Lane| match self.has_free_ports {
-            true => Moment::START,
-            false => port.free_at,
+        let port_free = |port: &Lane| {
+            if self.has_free_ports {
+                Moment::START
+            } else {
+                port.free_at
+            }
         };
         let start = ready_at.max(port_free(&self.out[from]));
         let sink_free = port_free(&self.into[to]);

@@ -229,9 +229,12 @@ impl Rings {
         let count = self.elements.len();
         let [first, _] = self.ways[from * count + to];
         let way = first.expect("a way from each element to each other");
-        (0..=way.hops).map(move |hop| match way.clockwise {
-            true => (from + hop) % count,
-            false => (from + count - hop) % count,
+        (0..=way.hops).map(move |hop| {
+            if way.clockwise {
+                (from + hop) % count
+            } else {
+                (from + count - hop) % count
+            }
         })
     }
 

@@ -46,9 +46,10 @@ impl Fabric {
                 let follow = iter::zip(segments.clone(), segments.skip(1));
                 let link = |(from, to): (usize, usize)| {
                     let is_clockwise = to == (from + 1) % names.len();
-                    let rings = match is_clockwise {
-                        true => parameters.clockwise.value,
-                        false => parameters.counterclockwise.value,
+                    let rings = if is_clockwise {
+                        parameters.clockwise.value
+                    } else {
+                        parameters.counterclockwise.value
                     };
                     LinkOnWay {
                         name: format!("link from {} to {}", names[from], names[to]),

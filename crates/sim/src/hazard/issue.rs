@@ -27,9 +27,10 @@ impl Issue {
 
     /// Returns whether the architecture orders two commands of the same MFC.
     pub fn is_ordered_with(&self, other: &Self) -> bool {
-        let (first, second) = match self.number < other.number {
-            true => (self, other),
-            false => (other, self),
+        let (first, second) = if self.number < other.number {
+            (self, other)
+        } else {
+            (other, self)
         };
         let same_group = first.tag.is_some() && first.tag == second.tag;
         let after_first = |number: u64| number >= first.number;

@@ -145,9 +145,10 @@ impl fmt::Display for Text<'_> {
 
 /// Returns the owner in the possessive form, or `own` if it is the subject of the sentence.
 fn whose(owner: Processor, subject: Processor, own: &str) -> String {
-    match owner == subject {
-        true => own.to_owned(),
-        false => format!("{owner}'s"),
+    if owner == subject {
+        own.to_owned()
+    } else {
+        format!("{owner}'s")
     }
 }
 

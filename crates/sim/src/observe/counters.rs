@@ -321,9 +321,10 @@ pub(crate) fn table<'a>(
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
             let width = width(column);
-            let cell = match texts.contains(&column) {
-                true => format!("{cell:<width$}"),
-                false => format!("{cell:>width$}"),
+            let cell = if texts.contains(&column) {
+                format!("{cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
             };
             line += if column == 0 { "" } else { "  " };
             line += &cell;

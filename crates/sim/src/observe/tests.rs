@@ -746,9 +746,10 @@ struct Full {
 
 impl Write for Full {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.when_flushed {
-            true => Ok(bytes.len()),
-            false => Err(io::Error::other("the disk is full")),
+        if self.when_flushed {
+            Ok(bytes.len())
+        } else {
+            Err(io::Error::other("the disk is full"))
         }
     }
 

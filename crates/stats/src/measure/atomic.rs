@@ -41,9 +41,10 @@ pub(super) fn measure<M: CellMachine>(
     });
     let region = control_blocks(machine, plan.module, blocks)?;
     let function = plan.function();
-    let bare = match plan.capabilities().has_caches && task.words == 1 {
-        true => bare(machine, plan, task, &region)?,
-        false => Vec::new(),
+    let bare = if plan.capabilities().has_caches && task.words == 1 {
+        bare(machine, plan, task, &region)?
+    } else {
+        Vec::new()
     };
     let results = machine.run(|ppe| {
         let spawn = |(position, spe)| {

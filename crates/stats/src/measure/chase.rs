@@ -244,13 +244,14 @@ fn chase_in<S: CellSpe>(
 ) -> WorkResult<()> {
     let chains = Chains::new(task.nodes as usize, task.chains);
     work(spe, control_block, |spe, _| {
-        let arriving = match task.in_one_view {
-            true => None,
-            false => Some(spe.local_store().reserve(
+        let arriving = if task.in_one_view {
+            None
+        } else {
+            Some(spe.local_store().reserve(
                 NODE_BYTES * starts.len(),
                 LINE_BYTES as u32,
                 "the nodes that arrive",
-            )?),
+            )?)
         };
         Ok(InRegion {
             table: table.clone(),

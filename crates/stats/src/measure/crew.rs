@@ -243,9 +243,10 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
 
     /// Returns an error if a program has failed. The caller must then send no more words.
     pub fn check(&self) -> Result<(), Stopped> {
-        match self.members.iter().any(|member| member.failed) {
-            true => Err(Stopped),
-            false => Ok(()),
+        if self.members.iter().any(|member| member.failed) {
+            Err(Stopped)
+        } else {
+            Ok(())
         }
     }
 
@@ -454,9 +455,10 @@ fn repeat<E>(
         if here < ROUNDS_PER_SLOW_VISIT || !pace.more_visits && rounds < ROUNDS_MIN {
             continue;
         }
-        let is_enough = match pace.more_visits {
-            true => here >= ROUNDS_PER_VISIT,
-            false => rounds >= ROUNDS_MAX || rounds == LOOK_ROUNDS && is_settled(&visited),
+        let is_enough = if pace.more_visits {
+            here >= ROUNDS_PER_VISIT
+        } else {
+            rounds >= ROUNDS_MAX || rounds == LOOK_ROUNDS && is_settled(&visited)
         };
         // Without a clock that moves, the rounds would become longer and longer.
         if is_enough || all.took >= span || all.took == Span::default() {

@@ -133,9 +133,10 @@ fn rows(topology: &Topology) -> Vec<MemoryRow> {
         .spes()
         .map(row)
         .filter(|row| {
-            met.insert(match has_caches {
-                true => row.nearest_module,
-                false => row.cell,
+            met.insert(if has_caches {
+                row.nearest_module
+            } else {
+                row.cell
             })
         })
         .collect();

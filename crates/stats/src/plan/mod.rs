@@ -204,9 +204,10 @@ impl Request {
             Kind::WakeUp => Task::WakeUp {
                 between_spes: self.between_spes,
                 partners: spes,
-                idle: match capabilities.sleeps {
-                    true => IDLE_WHERE_SPES_SLEEP,
-                    false => IDLE_WHERE_NO_SPE_SLEEPS,
+                idle: if capabilities.sleeps {
+                    IDLE_WHERE_SPES_SLEEP
+                } else {
+                    IDLE_WHERE_NO_SPE_SLEEPS
                 },
             },
             Kind::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
@@ -451,9 +452,10 @@ impl Task {
             } => (*between_spes, partners),
             _ => return Vec::new(),
         };
-        let other_end = match between_spes {
-            true => Some(topology.place_of(SpeId::new(0))),
-            false => topology.place_of_ppe(),
+        let other_end = if between_spes {
+            Some(topology.place_of(SpeId::new(0)))
+        } else {
+            topology.place_of_ppe()
         };
         let has_it = |spe: &&SpeId| {
             let place = topology.place_of(**spe);

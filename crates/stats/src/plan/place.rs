@@ -37,9 +37,12 @@ impl Placed {
         )
         // The error recommends `-c 0`. If SPE 0 is the only SPE of Cell 0, `-c 0` would be refused
         // too, because SPE 0 has a separate role.
-        .map_err(|error| match request.between_spes {
-            true => error.with_instead(request.fewest_flag(topology)),
-            false => error,
+        .map_err(|error| {
+            if request.between_spes {
+                error.with_instead(request.fewest_flag(topology))
+            } else {
+                error
+            }
         })?;
         if let Some(module) = request.module {
             check_module(module, topology)?;
@@ -169,8 +172,9 @@ fn check_part(
 }
 
 fn range(from: usize, to: usize) -> String {
-    match from >= to {
-        true => to.to_string(),
-        false => format!("{from} to {to}"),
+    if from >= to {
+        to.to_string()
+    } else {
+        format!("{from} to {to}")
     }
 }

@@ -41,9 +41,10 @@ impl TransferTask {
         spes: Vec<SpeId>,
         lender: Option<SpeId>,
     ) -> Result<Self, RequestError> {
-        let shape = match is_list {
-            true => list(request, limits)?,
-            false => block(request, limits)?,
+        let shape = if is_list {
+            list(request, limits)?
+        } else {
+            block(request, limits)?
         };
         let layout = Layout::of(request, shape.bytes(), spes.len(), 16)?;
         let (room, where_to) = match lender {
@@ -91,9 +92,10 @@ fn block(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
     // With room for the window, through which large blocks move, a block may have any size.
     let room = room_in(limits.local_store_bytes);
-    let local_max = match room >= WINDOW_BYTES {
-        true => usize::MAX,
-        false => room / LINE_BYTES * LINE_BYTES,
+    let local_max = if room >= WINDOW_BYTES {
+        usize::MAX
+    } else {
+        room / LINE_BYTES * LINE_BYTES
     };
     check_dma_size(bytes, limits.block_bytes_max.min(local_max))?;
     Ok(Shape::Block { bytes })

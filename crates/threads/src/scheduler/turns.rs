@@ -88,10 +88,8 @@ impl Scheduler {
         rotation.ready.set(ready);
         let pauses = ready != 0 || rotation.ends_with(next);
         rotation.begin(pauses);
-        self.mode.set(match pauses {
-            true => ROTATING | ROUNDS,
-            false => ROTATING,
-        });
+        self.mode
+            .set(if pauses { ROTATING | ROUNDS } else { ROTATING });
         self.current.set(next);
         // SAFETY: `next` is suspended in its frame and in no queue, so only this line continues it.
         // `me` is in no queue until `stop_rotating` makes it ready.
@@ -133,9 +131,10 @@ impl Scheduler {
 
     /// Returns whether another thread is ready.
     pub(crate) fn has_others(&self) -> bool {
-        match self.is_rotating() {
-            true => self.mode.get() == ROTATING || self.has_others_in_round(),
-            false => !self.ready.is_empty(),
+        if self.is_rotating() {
+            self.mode.get() == ROTATING || self.has_others_in_round()
+        } else {
+            !self.ready.is_empty()
         }
     }
 
