@@ -337,13 +337,14 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
         return None;
     }
     let n_f64 = n as f64;
-    // The probabilities that exactly `below`, and at most `below`, values are below the median.
-    let mut exactly = 0.5_f64.powf(n_f64);
-    let mut at_most = exactly;
+    // The logarithm of the probability that exactly `below` values are below the median, because the
+    // probability itself is 0 as a float from 1,075 values on, and the probability of at most these.
+    let mut exactly = n_f64 * 0.5_f64.ln();
+    let mut at_most = exactly.exp();
     let mut below = 0;
     while 2.0 * at_most <= miss_max(n) {
-        exactly *= (n_f64 - below as f64) / (below as f64 + 1.0);
-        at_most += exactly;
+        exactly += ((n_f64 - below as f64) / (below as f64 + 1.0)).ln();
+        at_most += exactly.exp();
         below += 1;
     }
     Some((below, n + 1 - below))
@@ -623,6 +624,11 @@ mod tests {
             (20, Some((5, 16))),
             (24, Some((7, 18))),
             (100, Some((39, 62))),
+            // The ranks of these are by whole numbers of any size.
+            (1_074, Some((500, 575))),
+            (1_075, Some((501, 575))),
+            (2_000, Some((950, 1_051))),
+            (100_000, Some((49_646, 50_355))),
         ] {
             assert_eq!(median_ranks(n), ranks, "of {n}");
         }

@@ -96,6 +96,16 @@ fn the_workflow_keeps_runs_and_fails_at_slower_ones() {
     let summary = fs::read_to_string(folder.join("summary")).unwrap();
     assert!(summary.ends_with(&comment), "{summary}");
     assert_eq!(run_step("End", folder, "3", "4").code, Some(4));
+    // On the fourth day others use the runner.
+    for run in fs::read_dir(folder.join("new")).unwrap() {
+        let path = run.unwrap().path();
+        let mut report = json_of(&path);
+        report["measurements"][0]["doubts"] = json!(["disturbed"]);
+        fs::write(folder.join("new/4.json"), report.to_string()).unwrap();
+        fs::remove_file(path).unwrap();
+    }
+    succeeds("Keep", "4");
+    assert!(!folder.join("kept/4.json").exists());
 }
 
 #[test]

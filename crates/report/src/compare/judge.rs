@@ -54,9 +54,9 @@ impl Comparison {
             .filter_map(|(ratio, _)| Some(ratio.noticeable_slowdown?.max(least)))
             .collect();
         noticeable.sort_by(f64::total_cmp);
-        let last = noticeable.len().checked_sub(1)?;
-        let at = |tenths: usize| noticeable[last * tenths / 10];
-        (!self.is_exact()).then(|| [at(5), at(9)])
+        // The first that is not below so many of all.
+        let at = |tenths: usize| noticeable[(noticeable.len() * tenths).div_ceil(10) - 1];
+        (!self.is_exact() && !noticeable.is_empty()).then(|| [at(5), at(9)])
     }
 }
 

@@ -823,6 +823,19 @@ fn the_smallest_slowdown_that_would_have_been_noticed_is_said() {
     says(&comparison, "16.3");
     comparison.judge(0.5);
     says(&comparison, "50.0");
+
+    comparison.judge(0.0);
+    let one = comparison.results[0].clone();
+    for slowdown in [1.4, 1.6] {
+        let more = Some(slowdown);
+        comparison.results.push(Ratio {
+            noticeable_slowdown: more,
+            ..one.clone()
+        });
+    }
+    let said = table(&comparison, cellworks_report::WIDTH);
+    let of_three = "A slowdown of 40.0 % would have been noticed in half of the rows, one of 60.0 % in nine of ten.";
+    assert!(said.contains(of_three), "{said}");
 }
 
 /// `stats` and `compare` name a place of data by the same word.

@@ -363,7 +363,7 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     }
     lines.extend(comparison.noticeable().map(|[half, most]| {
         format!(
-            "A slowdown of {} would have been noticed in half of them, one of {} in nine of ten.",
+            "A slowdown of {} would have been noticed in half of the rows, one of {} in nine of ten.",
             percent(half - 1.0),
             percent(most - 1.0)
         )
