@@ -190,7 +190,7 @@ impl Cpus {
             )),
             Numbers::Line => Some(format!(
                 "a machine in one line names no CPUs, so those of each computer were numbered from 0 to {last} in the \
-                 order of the line; `lstopo` shows whether the system numbers them so"
+                 order of the line; `cellworks machine` shows on a computer whether the system numbers them so"
             )),
         }
     }
