@@ -1963,6 +1963,12 @@ fn files_of_the_ranks_of_open_mpi_are_named_as_a_shell_does() {
         assert_eq!(cost(named), 540.0, "{named:?}");
     }
     assert_eq!(cost(&[&name, "--meant"]), 500.0);
+    // The beginning of a name is none, and the run that it begins is named.
+    let begin = &name[..name.len() - 1];
+    solve(&[begin, "--costs", "core:2"]).refused(&format!(
+        "error: {begin}: there is no such file, and there are the files app.*.prof of Open MPI's monitoring: name them \
+         {name}\n"
+    ));
     solve(&[zero, other, "--costs", "core:2"]).refused(&format!(
         "error: {other}: one file has all tasks, here {zero}; only the files that the ranks of one run of Open MPI's \
          monitoring have written can be several, such as NAME.0.prof and NAME.1.prof\n"

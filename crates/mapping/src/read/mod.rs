@@ -88,7 +88,7 @@ pub fn volumes(file: impl AsRef<Path>) -> Result<Tasks, ReadError> {
         Ok(text) => text,
         // The name of several files can be that of no file, of a folder, or of the program.
         Err(_) if monitored::is_name(file) => return monitored(file, Counted::Crossed),
-        Err(error) => return Err(error),
+        Err(error) => return Err(monitored::is_meant(file).unwrap_or(error)),
     };
     if monitored::is_monitored(&text) {
         if monitored::run_of(file).is_none() {

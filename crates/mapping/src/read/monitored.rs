@@ -58,6 +58,30 @@ pub(super) fn is_name(name: &Path) -> bool {
     }
 }
 
+/// Returns an error that names the run whose name is probably meant by `name`, the name of no file:
+/// one whose files are in the same folder and have a name that begins with it.
+pub(super) fn is_meant(name: &Path) -> Option<ReadError> {
+    let begin = name.file_name()?.to_str().filter(|_| !name.exists())?;
+    let folder = match name.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let files = fs::read_dir(folder).ok()?.flatten();
+    let runs = files.filter_map(|file| {
+        let file = file.path();
+        let (_, run) = run_of(&file)?;
+        run.starts_with(begin).then(|| run.to_owned())
+    });
+    let run = runs.min()?;
+    Some(ReadError::Content {
+        file: name.to_path_buf(),
+        rule: format!(
+            "there is no such file, and there are the files {run}.*.prof of Open MPI's monitoring: name them {}",
+            name.with_file_name(&run).display()
+        ),
+    })
+}
+
 /// The volumes of the file of a rank.
 #[derive(Default)]
 struct Counts {
