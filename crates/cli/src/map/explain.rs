@@ -39,7 +39,8 @@ Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 ///
 /// As for `map solve`, the cost of two tasks is the volume that they send to each other, times the
 /// cost of a unit between their places. For a simulated machine the command also shows the volume
-/// on each link of the rings or mesh. The page has a picture.
+/// on each link of the rings or mesh. The page has a picture. Placements are taken as they are: the
+/// flags --capacity, --fix, --forbid and --one-per-core of `map solve` have no effect.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct ExplainArgs {
@@ -66,6 +67,20 @@ pub(crate) struct ExplainArgs {
 
     #[command(flatten)]
     pub problem: ProblemArgs,
+
+    // The flags of `map solve` that say which placements are allowed. Whoever repeats its command
+    // with two placements gets no error for them.
+    #[arg(long, hide = true)]
+    capacity: Option<usize>,
+
+    #[arg(long, hide = true)]
+    fix: Option<String>,
+
+    #[arg(long, hide = true)]
+    forbid: Vec<String>,
+
+    #[arg(long, hide = true)]
+    one_per_core: bool,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -171,6 +186,13 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
             Err(error) if begins_with_a_digit(name) => {
                 return Err(Failure::Usage(error.to_string()));
             }
+            Err(_) if is_no_json(name) => {
+                return Err(wrong(
+                    "it is no placement; name the JSON of `map solve`, a mapping of Scotch, the places of task 0, task 1 \
+                     and so on, such as 0,2,1, or the tasks of place 0, place 1 and so on, such as [021]"
+                        .to_owned(),
+                ));
+            }
             Err(_) => solution::read(Path::new(name), instead)?.placement,
         }
     };
@@ -183,6 +205,11 @@ fn begins_with_a_digit(file: &str) -> bool {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.trim_start()
         .starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Returns true if a file can be read, and has text that is no JSON.
+fn is_no_json(file: &str) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| !text.trim_start().starts_with('{'))
 }
 
 /// Parses a list such as `0,2,4`. Returns `None` if the text is not such a list.

@@ -145,11 +145,31 @@ fn placements_that_cannot_be() {
         "best.json: it is no list of places, such as 0,2,4, and no mapping, such as [021], and there is no such file; \
          name what `cellworks map solve` printed with --format json",
     );
+    let (_folder, paths) = files(&[("rankfile", "rank 0=n01 slot=1\nrank 1=n02 slot=0\n")]);
+    let rankfile = paths[0].to_str().unwrap();
+    refused(
+        [identity, rankfile],
+        &format!(
+            "{rankfile}: it is no placement; name the JSON of `map solve`, a mapping of Scotch, the places of task 0, task \
+             1 and so on, such as 0,2,1, or the tasks of place 0, place 1 and so on, such as [021]"
+        ),
+    );
     let run = explain(&[identity, identity, "--pattern", "ring"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
     assert!(run.err.contains("--costs <FILE>"), "{}", run.err);
     let run = explain(&[identity, identity, "--costs", "qs22"]);
     assert!(run.err.contains("--problem <FILE>"), "{}", run.err);
+}
+
+#[test]
+fn the_constraints_of_solve_change_nothing() {
+    let placements = ["0,0,1,1,2,2,3,3", "0,1,2,3,4,5,6,7"];
+    let on = [&placements[..], &ON_QS22].concat();
+    let constraints = ["--capacity", "2", "--forbid", "8-15", "--forbid", "7"];
+    let more = ["--fix", "0=0", "--one-per-core"];
+    let run = explain(&[&on[..], &constraints, &more].concat());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!(run.out, explain(&on).out);
 }
 
 #[test]
