@@ -1,14 +1,19 @@
 //! `cellworks map bind`: prints a placement in the notation of a launcher or of another tool.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellworks_mapping::JobBinding;
+use cellworks_host::parse_cpus;
+use cellworks_mapping::{Binding, JobBinding};
 use cellworks_report::ToolCommand;
 use clap::{Args, ValueEnum};
 
 use super::costs::{Nodes, is_numbered};
+use super::exec::{host_name, is_same};
 use super::solution;
 use crate::failure::Failure;
+use crate::message::warn;
 use crate::output::print;
 
 const AFTER_HELP: &str = "\
@@ -72,6 +77,9 @@ pub(crate) fn run(arguments: &BindArgs) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
+    if let Some(why) = of_missing_cpus(&job) {
+        warn(&format!("{}: {why}", file.display()));
+    }
     let Some(tool) = arguments.tool else {
         let lines = commands(&job, file, arguments.nodes.is_some())
             .into_iter()
@@ -95,6 +103,28 @@ pub(crate) fn run(arguments: &BindArgs) -> Result<(), Failure> {
         Tool::Systemd => drop_in(&job, arguments.node.as_deref(), wrong)?,
     };
     print(&text)
+}
+
+/// Returns a warning if a node of the job is this computer, which does not have all of its CPUs.
+fn of_missing_cpus(job: &JobBinding) -> Option<String> {
+    let host = host_name();
+    let number = job.nodes().iter().position(|node| is_same(node, &host))?;
+    let present = fs::read_to_string("/sys/devices/system/cpu/present").ok()?;
+    let present: BTreeSet<usize> = (parse_cpus(&present)?.into_iter())
+        .map(|cpu| cpu as usize)
+        .collect();
+    let of_tasks: BTreeSet<usize> = job.on(number).cpus().iter().copied().collect();
+    let list = |cpus: BTreeSet<usize>| Binding::to(cpus.into_iter().collect()).cpu_list();
+    let missing = &of_tasks - &present;
+    (!missing.is_empty()).then(|| {
+        format!(
+            "it has tasks on CPU {} of {}, which is this computer and has CPU {}; solve the problem with --costs that \
+             describe its CPUs",
+            list(missing),
+            job.nodes()[number],
+            list(present)
+        )
+    })
 }
 
 fn drop_in(

@@ -178,14 +178,14 @@ fn no_task(rank: usize, variable: &str, tasks: usize) -> Failure {
     ))
 }
 
-fn host_name() -> String {
+pub(super) fn host_name() -> String {
     // The kernel answers with the name in the namespace of this process, as `gethostname` does.
     let name = fs::read_to_string("/proc/sys/kernel/hostname");
     name.unwrap_or_default().trim().to_owned()
 }
 
 /// Returns whether two names are those of one node. One of them may lack the domain.
-fn is_same(one: &str, other: &str) -> bool {
+pub(super) fn is_same(one: &str, other: &str) -> bool {
     let has_domain = |name: &str| name.contains('.');
     match has_domain(one) == has_domain(other) {
         true => one.eq_ignore_ascii_case(other),

@@ -281,6 +281,36 @@ fn two_nodes_never_get_one_list_that_does_not_suit_both() {
 }
 
 #[test]
+fn cpus_that_this_computer_does_not_have_are_named() {
+    let here = host_name();
+    let costs = "node:2@1us core:20000@1ns";
+    let fix = "0=19998,1=39999";
+    let solved = Run::of(cellworks().args(["map", "solve", "--costs", costs]).args([
+        "--pattern",
+        "pairs",
+        "--tasks",
+        "2",
+        "--fix",
+        fix,
+        "--time",
+        "0",
+        "--format",
+        "json",
+    ]));
+    let (_folder, paths) = files(&[("placement.json", &solved.out)]);
+    let placement = paths[0].to_str().unwrap();
+    let of_nodes = |nodes: &str| bind(&[placement, "--for", "openmpi", "--nodes", nodes]);
+    let run = of_nodes(&format!("elsewhere.example,{here}"));
+    assert_eq!(run.code, Some(0));
+    let says = format!(
+        "warning: {placement}: it has tasks on CPU 19999 of {here}, which is this computer and has CPU 0"
+    );
+    assert!(run.err.starts_with(&says), "{}", run.err);
+    // Of other computers nothing is known.
+    assert_eq!(of_nodes("n01.example,n02.example").err, "");
+}
+
+#[test]
 fn a_process_is_bound_only_on_the_node_of_its_task() {
     let Some(cpus) = two_allowed() else {
         return;
