@@ -642,6 +642,13 @@ fn a_job_on_two_computers_lands_where_it_is_placed() {
         let by_rank = "mpirun --use-hwthread-cpus --mca rmaps_rank_file_physical 1 --rankfile rankfile \
                        cellworks map exec placement.json -- sh where";
         assert_eq!(sorted(place, by_rank), expected);
+        let by_node = "cellworks map bind placement.json --for slurm > hosts
+             mpirun --hostfile hosts --map-by seq --bind-to none sh where";
+        let nodes = |lines: Vec<String>| -> Vec<String> {
+            let node = |line: &String| line.rsplit_once(' ').unwrap().0.to_owned();
+            lines.iter().map(node).collect()
+        };
+        assert_eq!(nodes(sorted(place, by_node)), nodes(expected.clone()));
         let by_slot = "mpirun --host n01:3,n02:3 -n 6 --bind-to none cellworks map exec placement.json -- true";
         let run = shell(place, by_slot);
         assert_ne!(run.code, Some(0));
@@ -724,8 +731,10 @@ fn the_walk_of_the_guide_ends_where_the_placement_says() {
     let mut blocks = walk.split("```sh\n").skip(1);
     let mut block = || blocks.next().unwrap().split_once("```").unwrap().0;
     let (walk, on_one_computer) = (block(), block());
-    // The nodes have two CPUs here, and the search takes a second in place of ten.
-    let costs = format!("--costs node.csv --cpus-of-rows {first},{second} --capacity 2 --time 1");
+    // What the guide says for a computer with two CPUs.
+    assert!(GUIDE.contains("`map solve` needs `--capacity 3 --forbid 1,2`"));
+    let costs =
+        format!("--costs node.csv --cpus-of-rows {first},{second} --capacity 3 --forbid 1,2");
     let walk = walk.replace("--costs node.json", &costs);
     // What the tests prepare, the guide does itself.
     let unprepared = "rm elsewhere; unset $(env | sed -n 's/^\\(OMPI_[^=]*\\)=.*/\\1/p')\n";
