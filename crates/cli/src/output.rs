@@ -24,6 +24,14 @@ pub(crate) enum Format {
     Csv,
 }
 
+impl Format {
+    /// Returns true if a result begins with its warnings, so that it would be the second time to
+    /// print them as messages.
+    pub fn begins_with_warnings(self) -> bool {
+        matches!(self, Self::Table)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     ToStandardOutput,

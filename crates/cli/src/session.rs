@@ -302,11 +302,16 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    pub fn record_warnings(&self, warnings: Vec<String>) {
-        if !self.options.quiet {
+    /// Prints warnings, unless the result begins with them.
+    pub fn tell(&self, warnings: &[String]) {
+        if !self.options.quiet && !self.options.format.begins_with_warnings() {
             self.progress.clear();
             warnings.iter().for_each(|warning| warn(warning));
         }
+    }
+
+    pub fn record_warnings(&self, warnings: Vec<String>) {
+        self.tell(&warnings);
         if let Some(found) = self.lock().as_mut() {
             found.warnings.extend(warnings);
         }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use cellworks_machine::SpeId;
 use cellworks_mapping::read::{self, TextCosts};
 use cellworks_mapping::{Costs, Machine, MachineError, Place};
-use cellworks_report::{MachineInfo, Measured, PlaceCpu, Report};
+use cellworks_report::{MachineInfo, Measured, PlaceCpu, Reason, ReasonKind, Report};
 use cellworks_sim::{Description, Ways};
 
 use super::binding::{CPUS_MAX, listed};
@@ -109,6 +109,8 @@ pub(crate) struct Places {
     /// The links between places, if places are SPEs of a simulated machine.
     pub ways: Option<Ways>,
     /// The reasons why the costs are not reliable.
+    pub doubts: Vec<Reason>,
+    /// Other sentences about how the files were read.
     pub warnings: Vec<String>,
 }
 
@@ -251,6 +253,7 @@ impl Places {
             machine,
             cpus,
             ways: None,
+            doubts: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -505,14 +508,14 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     }
     let costs = Costs::from_fn(rows.len(), |from, to| rows[from.0][to.0].unwrap_or(0.0))
         .map_err(|error| wrong(error.to_string()))?;
-    let reasons = envelope.trust.reasons.iter();
-    let doubt = |reason| {
-        format!(
+    let doubt = |(reason, kind): (&str, Option<ReasonKind>)| {
+        let text = format!(
             "the costs in {} are not trustworthy: {reason}",
             file.display()
-        )
+        );
+        kind.unwrap_or(ReasonKind::Disturbed).reason(text)
     };
-    let warnings = reasons.map(doubt).collect();
+    let doubts = envelope.trust.reasons().map(doubt).collect();
     let machine = envelope.machine;
     let cpu = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
@@ -530,6 +533,7 @@ fn measured(file: &Path) -> Result<Places, Failure> {
         unit: Some(NS),
         machine,
         ways: None,
-        warnings,
+        doubts,
+        warnings: Vec::new(),
     })
 }

@@ -85,7 +85,7 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// No warnings
+    /// No warnings on standard error; the result keeps them
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
 }
@@ -117,8 +117,10 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let problem = problem(volumes, &places.costs)?;
     let placements = [placement(a, &problem)?, placement(b, &problem)?];
     let costs = arguments.problem.costs.as_deref();
-    if !arguments.quiet {
-        places.warnings.iter().for_each(|warning| warn(warning));
+    let format = arguments.output.format;
+    if !arguments.quiet && !format.begins_with_warnings() {
+        let doubts = places.doubts.iter().map(|doubt| &doubt.text);
+        doubts.chain(&places.warnings).for_each(|text| warn(text));
     }
     let environment = Environment {
         warnings: places.warnings.clone(),
@@ -145,14 +147,19 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
                 placement: placement.places().iter().map(|place| place.0).collect(),
             })
             .into(),
-        envelope: Envelope::new("map explain", places.machine, environment, Vec::new(), true),
+        envelope: Envelope::new(
+            "map explain",
+            places.machine,
+            environment,
+            places.doubts,
+            true,
+        ),
     };
     let views = Views {
         table: explanation::table,
         csv: explanation::csv,
         html: explanation::html,
     };
-    let format = arguments.output.format;
     show(
         &explanation,
         &views,

@@ -15,7 +15,7 @@ use cellworks_mapping::{
 };
 use cellworks_report::{
     FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
-    Quality, ToolCommand, Trust, placement,
+    Quality, Reason, ToolCommand, Trust, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
@@ -141,7 +141,7 @@ pub(crate) struct SolveArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// No progress and no warnings
+    /// No progress, and no warnings on standard error; the result keeps them
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
 
@@ -231,6 +231,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         unit,
         machine,
         cpus,
+        doubts,
         mut warnings,
         ..
     } = places;
@@ -242,6 +243,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         cpus.as_ref(),
         &forbidden,
     )?;
+    let doubted: Vec<String> = doubts.iter().map(|doubt| doubt.text.clone()).collect();
     let options = SessionOptions::of(arguments.output.format, arguments.quiet, files);
     let assumed = cpus.as_ref().zip(arguments.problem.costs.as_ref());
     let assumed = assumed.and_then(|(cpus, costs)| cpus.assumed(costs));
@@ -254,6 +256,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         limit: arguments.time,
         cpus,
         average: problem.average_cost(),
+        doubts,
         best: Vec::new(),
         trials: None,
         bound: 0.0,
@@ -273,6 +276,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     };
     let session = Session::begin(machine, None, solving, options);
     let end = solve(arguments, &problem, measured.as_ref(), &session);
+    session.tell(&doubted);
     session.record_warnings(warnings);
     session.record_warnings(measured.map_or_else(Vec::new, |measured| measured.warnings()));
     session.conclude(session.end_reason().unwrap_or(end))
@@ -561,6 +565,8 @@ struct Solving {
     cpus: Option<Cpus>,
     /// The average cost of a random placement.
     average: f64,
+    /// The reasons why the costs are not reliable.
+    doubts: Vec<Reason>,
     /// The best placements so far, the cheapest first.
     best: Vec<Best>,
     /// The times of a command with each of the best placements, if a command was run.
@@ -735,7 +741,8 @@ impl Steps for Solving {
         usize::from(ended.is_some_and(|ended| !ended.is_interrupted))
     }
 
-    fn report(self, circumstances: Circumstances, end: &End) -> PlacementReport {
+    fn report(self, mut circumstances: Circumstances, end: &End) -> PlacementReport {
+        circumstances.reasons.extend(self.doubts.iter().cloned());
         let kept = self.kept();
         let binding = kept.and_then(|best| self.binding(best));
         let is_complete = matches!(end, End::Done);
@@ -760,8 +767,14 @@ impl Steps for Solving {
         }
     }
 
-    fn trust(report: &PlacementReport) -> &Trust {
-        &report.envelope.trust
+    // The reasons are those of the costs. The search itself has not failed, so its exit code is 0.
+    fn trust(_: &PlacementReport) -> &Trust {
+        static OF_A_SEARCH: Trust = Trust {
+            trustworthy: true,
+            reasons: Vec::new(),
+            kinds: Vec::new(),
+        };
+        &OF_A_SEARCH
     }
 }
 

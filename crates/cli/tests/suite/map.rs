@@ -398,7 +398,25 @@ fn costs_that_are_not_trustworthy_are_used_with_a_warning() {
         (run.code, run.err.as_str()),
         (Some(0), &*format!("warning: {warning}\n"))
     );
-    assert_eq!(run.report()["environment"]["warnings"], json!([warning]));
+    let report = run.report();
+    assert_eq!(
+        report["trust"],
+        json!({"trustworthy": false, "reasons": [warning], "kinds": ["disturbed"]})
+    );
+    assert_eq!(report["environment"]["warnings"], json!([]));
+    // A table begins with it, so no message repeats it, and `--quiet` takes nothing from a result.
+    for flags in [&[][..], &["--quiet"]] {
+        let (table, folder) = solve_on(&matrix.to_string(), flags);
+        assert_eq!((table.code, table.err.as_str()), (Some(0), ""));
+        let says = format!(
+            "Not trustworthy\n- the costs in {folder}/matrix.json are not trustworthy: others used 80 % of the CPUs; end them"
+        );
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&table.out).contains(&words(&says)), "{}", table.out);
+    }
+    let (quiet, _) = solve_on(&matrix.to_string(), &["--format", "json", "--quiet"]);
+    assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""));
+    assert_eq!(quiet.report()["trust"]["trustworthy"], false);
 }
 
 /// Asserts the message about a graph, a file with costs, or both. `{}` stands for their folder.
@@ -1130,7 +1148,8 @@ fn no_run_of_a_command_inherits_a_binding() {
         lines.dedup();
         (lines, run.err)
     };
-    let (seen, err) = seen_with("seen", &[]);
+    // A table begins with its warnings, and with JSON they are messages.
+    let (seen, err) = seen_with("seen", &["--format", "json"]);
     // The runs without a binding have as many threads as the others.
     let ways = [
         "2 close {0},{1} none none",
@@ -1300,14 +1319,14 @@ fn tasks_are_counted_before_they_take_memory() {
 fn products_that_the_search_ignores_are_named() {
     let (_folder, paths) = files(&[("graph.txt", "0 1 1\n1 2 1e14\n"), ("cores.csv", CORES)]);
     let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
-    let run = solve(&[graph, "--costs", cores]);
-    assert_eq!(
-        (run.code, run.err.as_str()),
-        (
-            Some(0),
-            "warning: the products of a volume and a cost reach from 1e1 to 5e15: the search ignores products below a \
-             10^12th of the cost; use numbers that are nearer to each other\n"
-        )
+    let says = "the products of a volume and a cost reach from 1e1 to 5e15: the search ignores products below a 10^12th of \
+                the cost; use numbers that are nearer to each other";
+    let run = solve(&[graph, "--costs", cores, "--format", "csv"]);
+    assert_eq!((run.code, run.err), (Some(0), format!("warning: {says}\n")));
+    let table = printed(&[graph, "--costs", cores]);
+    assert!(
+        words(&table).contains(&format!("Warnings - {says}")),
+        "{table}"
     );
 }
 
