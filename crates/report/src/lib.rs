@@ -66,8 +66,9 @@ pub use machine::{
 pub use machine_info::{CellInfo, MachineInfo, Simulation};
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
-    CpuBinding, DRAWN_MAX, FixedTask, PictureDrawing, PictureLine, PlaceCpu, PlacementPicture,
-    PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Quality, ToolCommand,
+    CpuBinding, DRAWN_MAX, FixedTask, PairVolume, PictureDrawing, PictureLine, PlaceCpu,
+    PlacementPicture, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Quality,
+    ToolCommand,
 };
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};

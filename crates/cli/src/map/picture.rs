@@ -141,6 +141,11 @@ impl Drawn {
         }
     }
 
+    /// Returns the cost of the tasks in the order of the places.
+    pub fn cost_in_order(&self) -> f64 {
+        self.problem.cost(&self.in_order())
+    }
+
     /// Places each task that is not fixed at the first place with room.
     fn in_order(&self) -> Placement {
         let problem = &self.problem;

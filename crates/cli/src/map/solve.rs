@@ -14,8 +14,8 @@ use cellworks_mapping::{
     Solution, Task, Volumes, read,
 };
 use cellworks_report::{
-    FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
-    Quality, Reason, ToolCommand, Trust, placement,
+    FixedTask, PairVolume, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
+    PlacementTrials, Quality, Reason, ToolCommand, Trust, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
@@ -52,6 +52,9 @@ best placement so far is printed.";
 
 /// The number of placements with which a command is run.
 const TRIALS: usize = 3;
+
+/// The largest number of pairs of tasks whose volumes are shown.
+const HEAVIEST: usize = 10;
 
 /// The largest room for tasks. A search takes up to 64 bytes for each pair, so 17 GB.
 const ROOM_MAX: usize = 16_384;
@@ -261,6 +264,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         trials: None,
         bound: 0.0,
         worst: None,
+        is_pattern: arguments.problem.pattern.is_some(),
         drawn: Drawn {
             scene,
             problem: Arc::clone(&problem),
@@ -548,7 +552,15 @@ fn search(
     })?;
     session.update(|solving| {
         solving.bound = bound;
-        solving.worst = worst.flatten().map(|worst| worst.cost);
+        solving.worst = worst.flatten();
+        // A search with hardly any time may have found a worse one on its way to the best.
+        let dearest = (solving.best.iter()).max_by(|one, other| one.cost.total_cmp(&other.cost));
+        if let (Some(worst), Some(dearest)) = (&mut solving.worst, dearest)
+            && worst.cost < dearest.cost
+        {
+            worst.placement = dearest.placement.clone();
+            worst.cost = dearest.cost;
+        }
         solving.ended = Some(Ended {
             solution,
             after,
@@ -573,8 +585,10 @@ struct Solving {
     trials: Option<PlacementTrials>,
     /// A proven lower bound of the cost. It is 0 until a better bound is known.
     bound: f64,
-    /// The cost of the worst placement that was found.
-    worst: Option<f64>,
+    /// The worst placement that was found.
+    worst: Option<Solution>,
+    /// Whether the tasks are those of a pattern.
+    is_pattern: bool,
     drawn: Drawn,
     /// The number of tasks for which all places have room.
     room: usize,
@@ -661,11 +675,8 @@ impl Solving {
             ("bound", bound, "1"),
             ("gap", gap, "1"),
             ("average", Some(self.average), "1"),
-            (
-                "worst",
-                self.worst.zip(cost).map(|(worst, cost)| worst.max(cost)),
-                "1",
-            ),
+            ("in_order", Some(self.drawn.cost_in_order()), "1"),
+            ("worst", self.worst.as_ref().map(|worst| worst.cost), "1"),
             (
                 "time_to_best",
                 self.kept().map(|best| nanoseconds(best.after)),
@@ -722,6 +733,30 @@ impl Solving {
     }
 }
 
+/// Returns the number of pairs of tasks of which one sends to the other, and those with the largest
+/// volumes.
+fn heaviest(problem: &Problem, placement: &Placement) -> (usize, Vec<PairVolume>) {
+    let mut all = 0;
+    let mut heaviest: Vec<PairVolume> = Vec::new();
+    for (from, to, volume) in problem.volumes().pairs() {
+        all += 1;
+        // Of equal volumes the first stays first.
+        let at = heaviest.partition_point(|other| other.volume >= volume);
+        if at < HEAVIEST {
+            let [one, other] = [from, to].map(|task| placement.place_of(task));
+            let pair = PairVolume {
+                from: from.0,
+                to: to.0,
+                volume,
+                cost: volume * problem.costs().between(one, other),
+            };
+            heaviest.insert(at, pair);
+            heaviest.truncate(HEAVIEST);
+        }
+    }
+    (all, heaviest)
+}
+
 impl Steps for Solving {
     type Report = PlacementReport;
 
@@ -745,6 +780,13 @@ impl Steps for Solving {
         circumstances.reasons.extend(self.doubts.iter().cloned());
         let kept = self.kept();
         let binding = kept.and_then(|best| self.binding(best));
+        let worst = self.worst.as_ref();
+        let of_best = |best: &Best| heaviest(&self.drawn.problem, &best.placement);
+        let (pairs, mut heaviest) = kept.map(of_best).unwrap_or_default();
+        // The volumes of a pattern are known.
+        if self.is_pattern {
+            heaviest.clear();
+        }
         let is_complete = matches!(end, End::Done);
         PlacementReport {
             envelope: circumstances.envelope("map solve", is_complete),
@@ -754,6 +796,10 @@ impl Steps for Solving {
             optimal: self.is_optimal(),
             quality: self.quality(),
             placement: kept.map_or_else(Vec::new, |best| numbers(&best.placement)),
+            pairs,
+            heaviest,
+            worst_placement: worst.map_or_else(Vec::new, |worst| numbers(&worst.placement)),
+            worst_proven: worst.is_some_and(|worst| worst.optimal),
             cpus: kept.map_or_else(Vec::new, |best| self.cpus_of_tasks(best)),
             nodes: self
                 .cpus

@@ -27,6 +27,11 @@ fn printed(arguments: &[&str]) -> String {
     run.out
 }
 
+/// A text with one blank between its words, however its columns are.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 pub(crate) fn result(report: &Value, name: &str) -> f64 {
     let mut results = list(report, "results").iter();
     let found = results.find(|result| result["name"] == name);
@@ -411,7 +416,6 @@ fn costs_that_are_not_trustworthy_are_used_with_a_warning() {
         let says = format!(
             "Not trustworthy\n- the costs in {folder}/matrix.json are not trustworthy: others used 80 % of the CPUs; end them"
         );
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&table.out).contains(&words(&says)), "{}", table.out);
     }
     let (quiet, _) = solve_on(&matrix.to_string(), &["--format", "json", "--quiet"]);
@@ -1616,9 +1620,13 @@ fn the_worst_placement_and_what_is_known_are_shown() {
     let report = solve(&[&on[..], &["--format", "json"]].concat()).json();
     assert_eq!(result(&report, "worst"), 6.0);
     assert_eq!(report["quality"], "proven");
+    // The worst placement, and the proof: all six placements were tried.
+    let worst = &report["worst_placement"];
+    assert!([json!([0, 2]), json!([2, 0])].contains(worst), "{worst}");
+    assert_eq!(report["worst_proven"], true);
     let table = printed(&on);
     assert!(
-        table.contains("the most that was found for a placement: 3.00 times as much"),
+        words(&table).contains("chosen badly 6 no placement costs more: 3.00 times as much"),
         "{table}"
     );
     assert!(
@@ -1629,6 +1637,55 @@ fn the_worst_placement_and_what_is_known_are_shown() {
     let nug = solve(&[&data("nug12.dat"), "--time", "0", "--format", "json"]).json();
     assert_eq!(nug["quality"], "not_known");
     assert!(result(&nug, "worst") > result(&nug, "average"));
+    assert_eq!(nug["worst_proven"], false);
+    assert_eq!(list(&nug, "worst_placement").len(), 12);
+    // Tasks in the order of the places, as launchers start them, and not at a forbidden one.
+    let table = printed(&[&on[..], &["--forbid", "1"]].concat());
+    let says = "in order 6 what the tasks cost in the order of the places: 1.00 times as much";
+    assert!(words(&table).contains(says), "{table}");
+}
+
+#[test]
+fn the_pairs_that_send_most_are_listed() {
+    // Each of twelve tasks sends its number times ten to the next one, and the last one nothing.
+    let graph: String = (1..12)
+        .map(|task| format!("{} {task} {}\n", task - 1, task * 10))
+        .collect();
+    let (_folder, paths) = files(&[("graph.txt", &graph)]);
+    let on = [
+        paths[0].to_str().unwrap(),
+        "--time",
+        "0.1",
+        "--costs",
+        "node:2@2 core:6@1",
+    ];
+    let table = printed(&on);
+    let (_, block) = table
+        .split_once("Volumes: the 10 largest of 11 that tasks send to each other\n")
+        .unwrap_or_else(|| panic!("{table}"));
+    let rows: Vec<Vec<&str>> = block
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows[0], ["tasks", "volume", "places", "cost"]);
+    assert_eq!(rows[1][..4], ["10", "to", "11", "110"]);
+    assert_eq!(rows[10][..4], ["1", "to", "2", "20"]);
+    assert_eq!(
+        rows[1][4..9].concat().replace(char::is_numeric, ""),
+        "nodeCPUto"
+    );
+    let report = solve(&[&on[..], &["--format", "json"]].concat()).json();
+    assert_eq!(
+        (&report["pairs"], list(&report, "heaviest").len()),
+        (&json!(11), 10)
+    );
+    let heaviest = &report["heaviest"][0];
+    assert_eq!(
+        (&heaviest["from"], &heaviest["to"], &heaviest["volume"]),
+        (&json!(10), &json!(11), &json!(110.0))
+    );
+    // The volumes of a pattern are known.
+    assert!(!printed(&["--pattern", "ring", "--costs", "core:4"]).contains("Volumes:"));
 }
 
 #[test]
@@ -1796,7 +1853,7 @@ fn the_page_shows_tasks_in_groups_before_and_after() {
         "data-hover=\"node 0 CPU 0: task ",
         // What it costs to choose badly.
         "chosen badly",
-        "the most that was found for a placement: ",
+        "no placement costs more: ",
     ] {
         assert!(small.contains(part), "{part}: {small}");
     }

@@ -43,7 +43,8 @@ pub struct PlacementReport {
     pub time_limit_s: f64,
     /// `cost`: the cost of the placement. `bound`: a lower bound of the cost of all placements.
     /// `gap`: the part of the cost that is not proven to be necessary, 0 to 1. `average`: the
-    /// average cost of a random placement. `worst`: the highest cost of a placement that a search
+    /// average cost of a random placement. `in_order`: the cost of the tasks in the order of the
+    /// places, each at the first place with room. `worst`: the highest cost of a placement that a search
     /// for it has found; left out if some costs only keep tasks away from pairs of places.
     /// `time_to_best`: when the search found the placement. `time`: when the search ended.
     /// `iterations`: the number of exchanges of two tasks. If a command was run, `time_unbound` is
@@ -61,6 +62,22 @@ pub struct PlacementReport {
     pub quality: Quality,
     /// The place of task 0, of task 1 and so on. Empty if the run found no placement.
     pub placement: Vec<usize>,
+    /// The place of task 0, of task 1 and so on in the placement with the highest cost that was
+    /// found, whose cost is `worst` in `results`. Empty if `worst` is left out, and in files that
+    /// an older version of the command wrote.
+    #[serde(default)]
+    pub worst_placement: Vec<usize>,
+    /// Whether it is proven that no placement costs more than `worst`.
+    #[serde(default)]
+    pub worst_proven: bool,
+    /// The number of pairs of tasks of which the first sends to the second. 0 in files that an older
+    /// version of the command wrote.
+    #[serde(default)]
+    pub pairs: usize,
+    /// The pairs with the largest volumes, at most ten, the largest first. Empty for a pattern,
+    /// whose volumes are all 1, and in files that an older version of the command wrote.
+    #[serde(default)]
+    pub heaviest: Vec<PairVolume>,
     /// The names of the nodes, which are the computers of a job. Empty if the places are on one
     /// computer, and in files that an older version of the command wrote.
     #[serde(default)]
@@ -138,6 +155,20 @@ pub struct FixedTask {
     pub task: usize,
     /// The number of the place.
     pub place: usize,
+}
+
+/// What one task sends to another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PairVolume {
+    /// The sending task.
+    pub from: usize,
+    /// The receiving task.
+    pub to: usize,
+    /// The volume.
+    pub volume: f64,
+    /// Volume times cost with the placement.
+    pub cost: f64,
 }
 
 /// A CPU of a computer.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::numbers::{amount, listed};
 use super::trials::ascending;
-use super::{PlacementReport, PlacementTrials, Quality, ToolCommand, draw};
+use super::{PairVolume, PlacementReport, PlacementTrials, Quality, ToolCommand, draw};
 use crate::columns::Table;
 use crate::csv::{lines, or_empty};
 use crate::html::{Part, page_of};
@@ -32,6 +32,10 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
             bold("Placement")
         );
         text += &wrapped(&listed(&report.placement, " "), "", width);
+    }
+    if !report.heaviest.is_empty() {
+        text += &format!("\n{}: {}\n", bold("Volumes"), about_pairs(report));
+        text += &pairs(report).within(width);
     }
     let on_nodes = nodes(report);
     if !on_nodes.is_empty() {
@@ -78,6 +82,39 @@ fn nodes(report: &PlacementReport) -> Vec<(&str, [String; 2])> {
     let used = named.filter(|(_, [tasks, _])| !tasks.is_empty());
     used.map(|(node, lists)| (node.as_str(), lists.map(|list| listed(&list, " "))))
         .collect()
+}
+
+fn about_pairs(report: &PlacementReport) -> String {
+    let (all, shown) = (report.pairs, report.heaviest.len());
+    match all > shown {
+        true => format!(
+            "the {shown} largest of {} that tasks send to each other",
+            whole(all)
+        ),
+        false => "what tasks send to each other".to_owned(),
+    }
+}
+
+/// Returns a row for each of the pairs with the largest volumes.
+fn pairs(report: &PlacementReport) -> Table {
+    let names = &report.envelope.machine.spe_places;
+    let place = |task: usize| {
+        let place = report.placement.get(task).copied().unwrap_or_default();
+        names
+            .get(place)
+            .cloned()
+            .unwrap_or_else(|| place.to_string())
+    };
+    let row = |pair: &PairVolume| {
+        [
+            format!("{} to {}", pair.from, pair.to),
+            amount(pair.volume),
+            format!("{} to {}", place(pair.from), place(pair.to)),
+            amount(pair.cost),
+        ]
+    };
+    let headings = ["tasks", "volume", "places", "cost"];
+    Table::new(headings, report.heaviest.iter().map(row), [0, 2])
 }
 
 fn names(report: &PlacementReport) -> String {
@@ -167,16 +204,26 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
         "volume times cost{} of each pair, both directions added up",
         unit.map_or_else(String::new, |unit| format!(" in {unit}"))
     );
+    let in_order = report.result("in_order");
+    let times = in_order.zip(report.result("cost"));
+    let times = times.filter(|(_, cost)| *cost > 0.0);
+    let ordered = times.map_or_else(String::new, |(in_order, cost)| {
+        format!(
+            "what the tasks cost in the order of the places: {} times as much",
+            figures(in_order / cost)
+        )
+    });
     let worst = report.result("worst");
     let times = worst.zip(report.result("cost"));
     let times = times.filter(|(_, cost)| *cost > 0.0);
     let badly = times.map_or_else(String::new, |(worst, cost)| {
-        format!(
-            "the most that was found for a placement: {} times as much",
-            figures(worst / cost)
-        )
+        let most = match report.worst_proven {
+            true => "no placement costs more",
+            false => "the most that was found for a placement",
+        };
+        format!("{most}: {} times as much", figures(worst / cost))
     });
-    let rows: [(&str, Option<String>, &str); 7] = [
+    let rows: [(&str, Option<String>, &str); 8] = [
         ("cost", report.result("cost").map(amount), &summed),
         ("bound", report.result("bound").map(amount), meaning),
         (
@@ -187,6 +234,7 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
             quality(report).1,
         ),
         ("by chance", average.map(amount), &by_chance),
+        ("in order", in_order.map(amount), &ordered),
         ("chosen badly", worst.map(amount), &badly),
         ("found after", report.result("time_to_best").map(time), ""),
         ("searched for", report.result("time").map(time), &of_search),
@@ -232,6 +280,7 @@ pub fn html(report: &PlacementReport) -> String {
         Part::new("results", "Results", Some(numbers.page())),
         Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),
+        Part::new("volumes", "Volumes", volumes(report)),
         Part::new("binding", "Binding", binding(report)),
     ];
     let about = html! { (sizes(report)) };
@@ -304,6 +353,12 @@ fn placement(report: &PlacementReport) -> Option<Markup> {
     let rows = report.placement.iter().enumerate().map(row);
     let table = Table::new(headings.into_iter().flatten(), rows, []);
     (!report.placement.is_empty()).then(|| table.page())
+}
+
+fn volumes(report: &PlacementReport) -> Option<Markup> {
+    (!report.heaviest.is_empty()).then(|| {
+        html! { p { (about_pairs(report)) } (pairs(report).page()) }
+    })
 }
 
 fn binding(report: &PlacementReport) -> Option<Markup> {

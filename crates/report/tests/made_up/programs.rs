@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use cellworks_report::{
     Bottleneck, Counters, CpuBinding, Envelope, ExplainedPair, ExplainedPlacement,
     ExplanationReport, FigureAxis, FigureCurve, FixedTask, FreePart, LinkLoad, Machines,
-    MappingTimes, PartCounters, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, ProgramFigure, ProgramReport, Quality, ResourceCounters, SimulatedMachine,
-    SpeCounters, SweepInfo, SweepReport, ToolCommand,
+    MappingTimes, PairVolume, PartCounters, PlaceCpu, PlacementProblem, PlacementReport,
+    PlacementTrial, PlacementTrials, ProgramFigure, ProgramReport, Quality, ResourceCounters,
+    SimulatedMachine, SpeCounters, SweepInfo, SweepReport, ToolCommand,
 };
 use cellworks_stats::Finding;
 
@@ -89,6 +89,7 @@ pub fn placement() -> PlacementReport {
             result("bound", 1_000.0, "1"),
             result("gap", 0.19, "1"),
             result("average", 2_469.0, "1"),
+            result("in_order", 1_851.75, "1"),
             result("worst", 4_938.0, "1"),
             result("time_to_best", 12.5e6, "ns"),
             result("time", 10e9, "ns"),
@@ -97,6 +98,15 @@ pub fn placement() -> PlacementReport {
         optimal: false,
         quality: Quality::AsGoodAsKnown,
         placement: vec![3, 2, 1],
+        worst_placement: vec![3, 1, 2],
+        worst_proven: false,
+        pairs: 2,
+        heaviest: vec![PairVolume {
+            from: 0,
+            to: 1,
+            volume: 4_096.0,
+            cost: 1_000.5,
+        }],
         nodes: Vec::new(),
         cpus: [(6, 3), (4, 2), (2, 1)]
             .map(|(cpu, core)| PlaceCpu {
