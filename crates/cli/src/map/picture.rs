@@ -40,9 +40,11 @@ impl Scene {
         if let (1, true, Some(cells)) = (unit, levels.is_empty(), cells(places)) {
             return cells;
         }
+        let nodes = places.cpus.as_ref().map_or(&[][..], |cpus| &cpus.nodes);
         let named = |size: usize, number: usize| {
             let level = sizes.iter().position(|other| *other == size);
             match level.map(|level| &levels[level].name[..]) {
+                Some("node") if nodes.len() == count / size => nodes[number].clone(),
                 None | Some("") => format!("group {number}"),
                 Some(name) => format!("{name} {number}"),
             }

@@ -1857,6 +1857,7 @@ fn the_page_shows_tasks_in_groups_before_and_after() {
     ] {
         assert!(small.contains(part), "{part}: {small}");
     }
+    assert!(small.contains(">1:3</text>"), "{small}");
     // More places than fit on a picture are drawn by level.
     let large = page("stencil", "node:4@1us package:2@100ns core:64@10ns");
     assert!(large.contains("data-hover=\"package 7: task "), "{large}");

@@ -10,7 +10,6 @@
 
 use std::f64::consts::TAU;
 
-use colorous::VIRIDIS;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +19,21 @@ use crate::text::figures;
 
 const SIZE: f64 = 360.0;
 const RADIUS: f64 = 138.0;
+/// The room for tasks to the left and to the right.
+const MARGIN: f64 = 14.0;
 /// The distance between the arcs of groups, and of the first of them from the places.
 const BETWEEN_RINGS: f64 = 7.0;
-const TO_RINGS: f64 = 37.0;
+const TO_RINGS: f64 = 47.0;
 /// The widths of the lines with the largest and with the smallest volume.
 const WIDEST: f64 = 7.0;
 const THINNEST: f64 = 1.5;
+/// What stands between the name of a node and the number of a CPU in the name of a place.
+const ON_A_NODE: &str = " CPU ";
+/// The height of the text in a circle, and the part of it that a letter is wide.
+const TEXT: f64 = 12.0;
+const WIDTH_OF_A_LETTER: f64 = 0.6;
+/// The largest number of tasks that stand at a place.
+const TASKS_SHOWN: usize = 4;
 /// The largest number of places that fit on the circle.
 pub const DRAWN_MAX: usize = 128;
 
@@ -93,8 +101,15 @@ pub(crate) fn draw(picture: &PlacementPicture) -> Option<Markup> {
         p {
             "Circles are places, and t0 is task 0. A line joins two places whose tasks communicate. The wider it is, the larger the volume, both \
              directions together. Its colour is the cost of a unit of volume there: "
-            (swatch(VIRIDIS.eval_continuous(0.0))) " " (figures(scale.low_ns)) " to "
-            (swatch(VIRIDIS.eval_continuous(1.0))) " " (figures(scale.high_ns)) "."
+            @if scale.low_ns < scale.high_ns {
+                (swatch(scale.colour(scale.low_ns))) " " (figures(scale.low_ns)) " to "
+                (swatch(scale.colour(scale.high_ns))) " " (figures(scale.high_ns)) "."
+            } @else {
+                (swatch(scale.colour(scale.low_ns))) " " (figures(scale.low_ns)) "."
+            }
+            @if let Some(place) = picture.places.iter().find(|place| place.contains(ON_A_NODE)) {
+                " " (short(place)) " is " (place) "."
+            }
             @if !picture.rings.is_empty() { " The arcs outside are groups of places." }
         }
         div.charts {
@@ -178,7 +193,7 @@ fn drawing(
     html! {
         figure.chart {
             figcaption { (title) }
-            svg viewBox={ "0 0 " (SIZE) " " (SIZE) } role="img" aria-label=(title) {
+            svg viewBox={ (-MARGIN) " 0 " (SIZE + 2.0 * MARGIN) " " (SIZE) } role="img" aria-label=(title) {
                 @for (number, groups) in picture.rings.iter().enumerate() {
                     (arcs(groups, &angles, nearest, ring + TO_RINGS + BETWEEN_RINGS * number as f64))
                 }
@@ -201,14 +216,17 @@ fn drawing(
                     } {
                         circle cx=(px(*x)) cy=(px(*y)) r=(px(radius)) {}
                         @if radius > 9.0 {
-                            text x=(px(*x)) y=(px(*y + 4.0)) text-anchor="middle" {
-                                (short(name(place)))
-                            }
-                        }
-                        @if let [task, ..] = tasks[place][..] && radius > 9.0 {
+                            @let text = short(name(place));
+                            @let wide = text.chars().count() as f64 * WIDTH_OF_A_LETTER;
+                            @let size = (1.8 * radius / wide).min(TEXT);
+                            text x=(px(*x)) y=(px(*y + size / 3.0)) text-anchor="middle"
+                                style={ "font-size:" (px(size)) "px" } { (text) }
+                            @let lines = lines_of(&tasks[place]);
                             @let (out_x, out_y) = point(angles[place], ring + radius + 9.0);
-                            text.label x=(px(out_x)) y=(px(out_y + 4.0)) text-anchor="middle" {
-                                "t" (task) @if tasks[place].len() > 1 { "+" }
+                            @let first = out_y + 4.0 - 5.5 * lines.len().saturating_sub(1) as f64;
+                            @for (number, line) in lines.iter().enumerate() {
+                                text.label x=(px(out_x)) y=(px(first + 11.0 * number as f64))
+                                    text-anchor="middle" { (line) }
                             }
                         }
                     }
@@ -241,8 +259,27 @@ fn arcs(groups: &[(String, usize)], angles: &[f64], nearest: f64, radius: f64) -
     }
 }
 
-fn short(name: &str) -> &str {
-    name.rsplit(' ').next().unwrap_or(name)
+/// Returns the name of a place in a circle, such as `3` for CPU 3, and `1:3` for node 1 CPU 3.
+fn short(name: &str) -> String {
+    let last = |name: &str| name.rsplit(' ').next().unwrap_or(name).to_owned();
+    match name.rsplit_once(ON_A_NODE) {
+        Some((node, cpu)) => format!("{}:{cpu}", last(node)),
+        None => last(name),
+    }
+}
+
+/// Returns the tasks at a place, two in a line. If there are more than [`TASKS_SHOWN`], their
+/// number stands in place of the last ones.
+fn lines_of(tasks: &[usize]) -> Vec<String> {
+    let shown = match tasks.len() {
+        ..=TASKS_SHOWN => tasks.len(),
+        _ => TASKS_SHOWN - 1,
+    };
+    let named = tasks[..shown].iter().map(|task| format!("t{task}"));
+    let others = tasks.len() - shown;
+    let more = (others > 0).then(|| format!("+{others}"));
+    let words: Vec<String> = named.chain(more).collect();
+    words.chunks(2).map(|pair| pair.join(" ")).collect()
 }
 
 fn px(number: f64) -> String {

@@ -145,12 +145,12 @@ fn the_page_begins_with_the_places_in_their_groups() {
     let drawing = |title: &str, cost, lines| PictureDrawing {
         title: title.to_owned(),
         cost: Some(cost),
-        tasks: vec![vec![0], vec![1, 2], vec![], vec![3]],
+        tasks: vec![vec![0, 4, 5, 6, 7], vec![1, 2], vec![], vec![3]],
         lines,
     };
     let mut report = made_up::placement();
     report.picture = Some(PlacementPicture {
-        places: [0, 1, 2, 3].map(|cpu| format!("CPU {cpu}")).to_vec(),
+        places: [0, 1, 2, 3].map(|cpu| format!("n01 CPU {cpu}")).to_vec(),
         rings: vec![vec![
             ("package 0".to_owned(), 3),
             ("package 1".to_owned(), 1),
@@ -165,13 +165,35 @@ fn the_page_begins_with_the_places_in_their_groups() {
     assert!(at("aria-label=\"in order: cost 9,000\"") < at("aria-label=\"found: cost 5.50\""));
     assert!(at("aria-label=\"found: cost 5.50\"") < at("id=\"results\""));
     for part in [
-        "data-hover=\"CPU 1 and CPU 3: volume 2, cost 6\"",
-        "data-hover=\"CPU 1: task 1, 2\"",
-        "data-hover=\"CPU 2: no task\"",
+        "data-hover=\"n01 CPU 1 and n01 CPU 3: volume 2, cost 6\"",
+        "data-hover=\"n01 CPU 1: task 1, 2\"",
+        "data-hover=\"n01 CPU 2: no task\"",
         "data-hover=\"package 1\"",
+        // The circle names the node, and up to four tasks stand beside it.
+        ">n01:3</text>",
+        " n01:0 is n01 CPU 0.",
+        ">t1 t2</text>",
+        ">t0 t4</text>",
+        ">t5 +2</text>",
     ] {
         at(part);
     }
+    let legend = |page: &str| {
+        let (_, legend) = page.split_once("cost of a unit of volume there: ").unwrap();
+        let (legend, _) = legend.split_once("</p>").unwrap();
+        let colours = legend.split("stroke=\"").skip(1);
+        colours.map(|rest| rest[..7].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(legend(&page).len(), 2);
+    // A single cost has one colour, that of its lines.
+    let picture = report.picture.as_mut().unwrap();
+    picture.drawings.truncate(1);
+    let page = super::html(&report);
+    let [colour] = &legend(&page)[..] else {
+        panic!("{page}");
+    };
+    let drawn = page.matches(&format!("stroke=\"{colour}\"")).count();
+    assert_eq!(drawn, 2, "{page}");
 }
 
 #[test]
