@@ -91,8 +91,6 @@ impl Table {
             column.set_padding((0, GAP));
             if !self.texts.contains(&at) {
                 column.set_cell_alignment(CellAlignment::Right);
-                // Numbers stay whole, and texts have the rest of the line.
-                column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
         trimmed(&table.to_string())
