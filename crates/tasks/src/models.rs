@@ -525,6 +525,8 @@ fn the_main_program_does_not_sleep_while_there_is_room() {
 /// The owner of the halves of `join` calls, and other workers that ask it for halves.
 struct Joins {
     workers: Arc<Workers>,
+    /// The number of workers.
+    number: usize,
     request: Request,
     is_closed: AtomicBool,
 }
@@ -533,6 +535,7 @@ impl Joins {
     fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self {
             workers: Workers::new(&[0, 1][..workers]),
+            number: workers,
             request: Request::new(),
             is_closed: AtomicBool::new(false),
         })
@@ -543,12 +546,19 @@ impl Joins {
     }
 
     /// Looks for a job as `WorkerProgram::is_there_a_job` does.
-    fn is_there_a_job(&self) -> bool {
+    fn is_there_a_job(&self, worker: usize) -> bool {
         let is_there = !self.workers.queue.is_empty();
         if !is_there {
-            self.request.ask();
+            self.request.ask(worker);
         }
         is_there
+    }
+
+    /// Takes the request of a worker back, which has a job, as `WorkerProgram::asks_no_more` does.
+    fn asks_no_more(&self, worker: usize) {
+        let others = (0..self.number).filter(|&other| other != worker);
+        let do_others_sleep = || self.workers.sleepers.are_among(others);
+        self.request.take_back(worker, do_others_sleep);
     }
 
     /// Runs `jobs` jobs as `WorkerProgram::next` does, the last of which is long. Returns earlier
@@ -559,7 +569,7 @@ impl Joins {
             while !self.workers.queue.pop() {
                 let lies_down = || sleepers.lie_down(worker);
                 seat.wait_until(|| {
-                    let is_there = || self.is_there_a_job();
+                    let is_there = || self.is_there_a_job(worker);
                     self.is_closed() || is_there() || (lies_down() && is_there())
                 });
                 sleepers.get_up(worker);
@@ -567,6 +577,7 @@ impl Joins {
                     return;
                 }
             }
+            self.asks_no_more(worker);
         }
         seat.runs_a_long_job();
     }
@@ -600,6 +611,9 @@ impl Joins {
     }
 }
 
+/// The number of a worker that has asked before the model begins.
+const EARLIER: usize = 2;
+
 /// Runs workers that each take up to `jobs` jobs, and an owner that calls `join` for each of
 /// `halves`, which says whether the owner has a half to offer. The first `asleep` workers sleep
 /// before the first `join`. Of an earlier worker, which has found a job since, a request is left:
@@ -612,7 +626,7 @@ fn check_joins(
 ) {
     check(preemptions, move || {
         let joins = Joins::new(jobs.len());
-        joins.request.ask();
+        joins.request.ask(EARLIER);
         let workers: Vec<_> = jobs
             .iter()
             .enumerate()

@@ -14,7 +14,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Sleeper, Spe, Time};
-use crossbeam_deque::{Steal, Worker as Queue};
+use crossbeam_deque::{Injector, Steal, Worker as Queue};
 
 use crate::closure::Half;
 use crate::counters::WorkerCells;
@@ -47,6 +47,8 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     /// Whether the next search for a job offers halves for their owners, which have not answered a
     /// request.
     pub(crate) offers_for_others: Cell<bool>,
+    /// Whether this worker has asked others for work since it last had a job.
+    asks: Cell<bool>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
     /// The number of threads with a job that waits for other jobs of the pool.
@@ -97,6 +99,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             idle_threads: Cell::new(0),
             busy_threads: Cell::new(0),
             offers_for_others: Cell::new(false),
+            asks: Cell::new(false),
             has_looked: Cell::new(false),
             waiting_threads: Cell::new(0),
             idle_since: Cell::new(None),
@@ -139,7 +142,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let shared = self.shared;
         let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
         let is_alone = || !self.seat().for_it_alone.is_empty();
-        if is_here || is_alone() || !self.seat().inbox.is_empty() || self.has_private_half() {
+        if is_here || is_alone() || !self.seat().inbox.is_empty() {
             return true;
         }
         if self
@@ -157,8 +160,24 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if others().any(|other| !other.queue.is_empty() || !other.inbox.is_empty()) {
             return true;
         }
-        others().for_each(|other| other.request.ask());
+        if self.has_private_half() {
+            return true;
+        }
+        others().for_each(|other| other.request.ask(self.number));
+        self.asks.set(true);
         false
+    }
+
+    /// Takes back the requests of this worker, which has a job again.
+    pub(crate) fn asks_no_more(&self) {
+        if !self.asks.replace(false) {
+            return;
+        }
+        let others = || self.others.iter().copied();
+        for other in others() {
+            let request = &self.shared.workers[other].request;
+            request.take_back(self.number, || self.shared.sleepers.are_among(others()));
+        }
     }
 
     /// Waits until few jobs are left in a queue into which this worker puts jobs. If the run was
@@ -203,9 +222,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         {
             return Some(job);
         }
-        let job = self.steal(|| self.seat().for_it_alone.steal());
+        let job = self.take_from(&self.seat().for_it_alone);
         let job = job.or_else(|| self.take_from_inbox(self.number));
         let job = job.or_else(|| {
+            if shared.fresh.is_empty() {
+                return None;
+            }
             let (job, bytes) = self.steal_batch(|to| shared.fresh.steal_batch_and_pop(to))?;
             self.counters.took_from_main(bytes);
             self.has_taken_from(Destination::Starter);
@@ -226,7 +248,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             Some(job)
         });
         let job = job.or_else(|| {
-            let job = self.steal(|| shared.low.steal())?;
+            let job = self.take_from(&shared.low)?;
             self.has_taken_from(Destination::Low);
             Some(job)
         });
@@ -287,10 +309,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     fn take_from_inbox(&self, worker: usize) -> Option<Job<S>> {
-        let inbox = &self.shared.workers[worker].inbox;
-        let job = self.steal(|| inbox.steal())?;
+        let job = self.take_from(&self.shared.workers[worker].inbox)?;
         self.has_taken_from(Destination::Inbox(worker));
         Some(job)
+    }
+
+    /// Takes a job of a queue that is usually empty. To find out takes less time than to steal,
+    /// which needs a fence.
+    fn take_from(&self, queue: &Injector<Job<S>>) -> Option<Job<S>> {
+        match queue.is_empty() {
+            true => None,
+            false => self.steal(|| queue.steal()),
+        }
     }
 
     fn steal(&self, attempt: impl Fn() -> Steal<Job<S>>) -> Option<Job<S>> {
@@ -512,6 +542,7 @@ impl<'a, 'w, S: Spe> WaitsForOthers<'a, 'w, S> {
 impl<S: Spe> Drop for WaitsForOthers<'_, '_, S> {
     fn drop(&mut self) {
         let program = self.0;
+        program.asks_no_more();
         program.is_idle_no_more(program.spe.now());
         let waiting = &program.waiting_threads;
         waiting.set(waiting.get() - 1);

@@ -3,41 +3,49 @@
 //!
 //! ```text
 //!   worker without a job:  finds no job  ──►  ask  ──►  lies down, looks again, asks again
-//!   owner, in each join:   is_asked?  ──►  answer: forget the request, offer, wake a worker,
+//!   owner, in each join:   is_asked?  ──►  answer: offer, wake a worker, forget the request,
 //!                                          ask on behalf of the workers that still sleep
 //! ```
 //!
 //! While a worker sleeps, the next `join` of the owner offers a closure: the owner is asked, or a
 //! job is queued, or the worker is being woken. Two orders ensure this:
 //!
-//! - The owner forgets the request before it offers. A worker that runs the offered closure and
-//!   then looks again asks anew. If the owner forgot the request after the offer, it could forget
-//!   the new request.
+//! - The owner forgets the request after it has offered. If it forgot the request first, the worker
+//!   could ask again before it finds the half, and would be offered a second one in vain. A worker
+//!   that has run the half, and looks again before the request is forgotten, does not ask. It asks
+//!   when it looks the next time, or it lies down, and then the owner finds it:
 //! - The owner looks for sleeping workers after it has forgotten the request, and a worker asks
 //!   again after it has lain down. The barriers of [`Sleepers`](crate::sleepers::Sleepers) ensure
 //!   that the owner finds the worker, or that the worker finds that the request is forgotten.
+//!
+//! A worker that has asked and has found a job takes its request back. Otherwise the next `join` of
+//! the owner would offer a half that nobody needs, which takes longer than a small closure. The
+//! worker may so take back the only request for several workers. Those that look for jobs ask again,
+//! and for those that sleep it does the same as the owner: it looks for them, and asks for them.
 
-use crate::sync::{AtomicU8, Ordering};
+use crate::sync::{AtomicUsize, Ordering};
 
-/// Whether other workers ask a worker for work.
-pub(crate) struct Request(AtomicU8);
+/// Whether other workers ask a worker for work, and which worker has asked: [`NOTHING`], or the
+/// number of the worker plus 1, times 2. The bit [`DECLINED`] is set if the owner has seen the
+/// request, and what it runs now is not worth sharing.
+pub(crate) struct Request(AtomicUsize);
 
-const NOTHING: u8 = 0;
-const ASKED: u8 = 1;
-/// Asked, and the owner has seen the request. What it runs now is not worth sharing.
-const DECLINED: u8 = 2;
+const NOTHING: usize = 0;
+const DECLINED: usize = 1;
+/// A request for workers that sleep, by the owner.
+const FOR_SLEEPERS: usize = !DECLINED;
 
 impl Request {
     pub(crate) fn new() -> Self {
-        Self(AtomicU8::new(NOTHING))
+        Self(AtomicUsize::new(NOTHING))
     }
 
-    /// Asks the owner for work. The caller has found no job. It calls this before it lies down, and
-    /// again after it has lain down and has looked again.
-    pub(crate) fn ask(&self) {
+    /// Asks the owner for work, for the worker with this number. The worker has found no job. It
+    /// calls this before it lies down, and again after it has lain down and has looked again.
+    pub(crate) fn ask(&self, worker: usize) {
         // A store by each worker that asks would take the cache line away from the owner.
         if !self.is_asked() {
-            self.0.store(ASKED, Ordering::Relaxed);
+            self.0.store((worker + 1) * 2, Ordering::Relaxed);
         }
     }
 
@@ -49,16 +57,18 @@ impl Request {
     /// Keeps the request for later work, for the owner.
     #[inline]
     pub(crate) fn decline(&self) {
-        if self.0.load(Ordering::Relaxed) == ASKED {
-            self.0.store(DECLINED, Ordering::Relaxed);
+        let request = self.0.load(Ordering::Relaxed);
+        if request != NOTHING && request & DECLINED == 0 {
+            self.0.store(request | DECLINED, Ordering::Relaxed);
         }
     }
 
     /// Returns whether the owner has declined the request since the last call.
     pub(crate) fn was_declined(&self) -> bool {
-        let was_declined = self.0.load(Ordering::Relaxed) == DECLINED;
+        let request = self.0.load(Ordering::Relaxed);
+        let was_declined = request & DECLINED != 0;
         if was_declined {
-            self.0.store(ASKED, Ordering::Relaxed);
+            self.0.store(request & !DECLINED, Ordering::Relaxed);
         }
         was_declined
     }
@@ -71,9 +81,28 @@ impl Request {
         offer: impl FnOnce() -> bool,
         does_another_sleep: impl FnOnce() -> bool,
     ) {
+        let request = match self.0.load(Ordering::Relaxed) & !DECLINED {
+            // The worker that has asked takes its request back.
+            NOTHING => FOR_SLEEPERS,
+            request => request,
+        };
+        let has_offered = offer();
         self.0.store(NOTHING, Ordering::Relaxed);
-        if !offer() || does_another_sleep() {
-            self.0.store(ASKED, Ordering::Relaxed);
+        if !has_offered || does_another_sleep() {
+            self.0.store(request, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes back the request of the worker with this number, if it is the last one, because the
+    /// worker has a job. The request stays if a worker sleeps that could take a half.
+    pub(crate) fn take_back(&self, worker: usize, does_another_sleep: impl FnOnce() -> bool) {
+        let request = self.0.load(Ordering::Relaxed);
+        if request & !DECLINED != (worker + 1) * 2 {
+            return;
+        }
+        self.0.store(NOTHING, Ordering::Relaxed);
+        if does_another_sleep() {
+            self.0.store(request, Ordering::Relaxed);
         }
     }
 }

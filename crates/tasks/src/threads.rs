@@ -132,6 +132,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
+        self.asks_no_more();
         // Another thread may have begun the idle time since this thread ran its last job.
         if self.idle_since.get().is_some() {
             self.is_idle_no_more(self.spe.now());
