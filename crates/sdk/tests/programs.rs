@@ -620,6 +620,13 @@ fn a_store_through_a_null_pointer_is_found_later() {
             said.contains(part) && said.contains("failed at its end"),
             "{said}"
         );
+        assert!(!said.contains("an allocation"), "{said}");
+    }
+    // The pointer is null because there was not enough memory.
+    for said in bench.fails(&["./null", "no", "memory", "is left"]) {
+        let why = "an allocation of about 307201 KB had failed before, because the variables, stacks and heap of the \
+                   program have 262144 KB in all";
+        assert!(said.contains(part) && said.contains(why), "{said}");
     }
     // A pointer that is read there leads nowhere.
     let line = line_with(&bench.expected("null.c"), "read here");

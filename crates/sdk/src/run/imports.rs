@@ -1,5 +1,6 @@
 //! The imports of the PPU side, and the questions that they ask.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use wasmtime::{Caller, Linker, Ref, Val, ValType};
@@ -18,6 +19,8 @@ pub(crate) struct State {
     pub(super) memory: Guest,
     /// Where the program has its words about the running thread (`lib/libc/turn.h`).
     pub(super) turn_at: Arc<OnceLock<u32>>,
+    /// The bytes of the last allocation for which the heap had no room, or 0.
+    pub(super) not_allocated: Arc<AtomicU32>,
 }
 
 impl Linked for State {
@@ -163,6 +166,13 @@ pub(crate) fn add_to(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         "proc_exit",
         |mut caller: Caller<'_, State>, (code,): (u32,)| {
             Box::new(async move { ask(&mut caller, Question::Exit { code }).await.map(drop) })
+        },
+    )?;
+    linker.func_wrap(
+        "ppu",
+        "heap_is_full",
+        |caller: Caller<'_, State>, bytes: u32| {
+            caller.data().not_allocated.store(bytes, Ordering::Relaxed);
         },
     )?;
     // The thread's value is where `pthread_join` looks for it already.

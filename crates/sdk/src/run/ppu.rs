@@ -12,6 +12,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
@@ -85,6 +86,8 @@ pub(super) struct Ppu<'p> {
     turn_at: Arc<OnceLock<u32>>,
     /// The thread whose words are there.
     running: Option<usize>,
+    /// The bytes of the last allocation for which the heap had no room, or 0.
+    not_allocated: Arc<AtomicU32>,
     exit: Option<u32>,
 }
 
@@ -120,6 +123,7 @@ impl<'p> Ppu<'p> {
             threads: Vec::new(),
             free: Vec::new(),
             turn_at: Arc::default(),
+            not_allocated: Arc::default(),
             running: None,
             exit: None,
         }
@@ -140,6 +144,7 @@ impl<'p> Ppu<'p> {
             wasi: Arc::clone(&self.surroundings.shared.wasi),
             memory: self.guest.clone(),
             turn_at: Arc::clone(&self.turn_at),
+            not_allocated: Arc::clone(&self.not_allocated),
         };
         let future = begin.run(Arc::clone(self.code), self.memory.clone(), state);
         let thread = Thread {
@@ -358,11 +363,20 @@ impl<'p> Ppu<'p> {
             Some(_) => self.place(index),
             None => None,
         };
+        let failed = match self.not_allocated.load(Ordering::Relaxed) {
+            0 => String::new(),
+            bytes => format!(
+                "; an allocation of about {} KB had failed before, because the variables, stacks and heap of the \
+                 program have {} KB in all",
+                bytes >> 10,
+                self.memory.bytes() >> 10
+            ),
+        };
         Err(Failure::Program {
             who: who(index),
             why: format!(
                 "it has stored to the address {at:#x}, through a null pointer, at an earlier line that is not known; or \
-                 its stack is full"
+                 its stack is full{failed}"
             ),
             place: place.unwrap_or("a place that is not known"),
         })

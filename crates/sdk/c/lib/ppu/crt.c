@@ -18,11 +18,15 @@ extern int environ_sizes_get(unsigned *count, unsigned *bytes)
     __asm__("wasi_snapshot_preview1.environ_sizes_get");
 extern int environ_get(char **envp, char *bytes) __asm__("wasi_snapshot_preview1.environ_get");
 
+/* Says that the heap has no room for an allocation: `malloc` asks for its bytes in steps of 1 KB. */
+extern void __cell_heap_is_full(unsigned bytes) __asm__("ppu.heap_is_full");
+
 /* All memory behind the variables is of the heap from the start. */
 extern char __heap_end;
 void *sbrk(intptr_t bytes) {
     if (bytes == 0)
         return &__heap_end;
+    __cell_heap_is_full(bytes);
     errno = ENOMEM;
     return (void *)-1;
 }
