@@ -1,5 +1,6 @@
 //! `cellworks exec`: runs a program on this computer or on a simulated machine.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -8,14 +9,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use cellworks_cli::{Failure, MachineFlags, Settings, exit_code, with_machine};
-use cellworks_machine::CellMachine;
+use cellworks_cli::{Failure, MachineFlags, Settings, exit_code, note, with_machine};
+use cellworks_machine::{CellMachine, Span, SpeId};
 use cellworks_runner::{AnyCell, CellWork};
-use cellworks_sim::{Description, HazardWatch};
+use cellworks_sim::{Counters, Description, HazardWatch};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::driver::alone;
-use crate::run::{Given, LocalStores, Ready, TimeOf, is_for_spu};
+use crate::run::{Given, LocalStores, Ran, Ready, TimeOf, is_for_spu};
 
 /// The SPEs of this computer unless a user chooses another number. Programs ask how many there are,
 /// and many were written for at most 8.
@@ -85,6 +86,8 @@ struct Exec {
 struct Ended {
     code: u32,
     message: Option<String>,
+    /// The SPEs on which programs have run.
+    spes: BTreeSet<SpeId>,
 }
 
 /// The exit code of a program that has called `abort`, as shells show it (128 + SIGABRT).
@@ -100,17 +103,39 @@ impl CellWork for Exec {
             given,
         } = self;
         match ready.run(machine, &local_stores, given) {
-            Ok(code) => Ok(Ended {
+            Ok(Ran { code, spes }) => Ok(Ended {
                 code,
                 message: None,
+                spes,
             }),
             Err(failure) if failure.is_abort() => Ok(Ended {
                 code: ABORTED,
                 message: Some(failure.to_string()),
+                spes: BTreeSet::new(),
             }),
             Err(failure) => Err(Failure::Run(failure.to_string())),
         }
     }
+}
+
+/// Says which of the SPEs on which programs have run had no program in the window of the counters,
+/// if there are any.
+fn ended_before(spes: &BTreeSet<SpeId>, counters: &Counters) -> Option<String> {
+    let is_idle = |spe: &&SpeId| counters.spes[spe.index()].idle == counters.elapsed;
+    let ended: Vec<String> = spes
+        .iter()
+        .filter(is_idle)
+        .map(ToString::to_string)
+        .collect();
+    let began = counters.began;
+    let is_window = began > Span::default() && !ended.is_empty();
+    is_window.then(|| {
+        format!(
+            "--after-start: the programs of {} had ended before the last SPE got its first program, at {began}; let \
+             the programs wait for each other: see \"Why a short program takes 10 ms\" in docs/cell-c.md",
+            ended.join(", ")
+        )
+    })
 }
 
 /// Returns what `/proc/cpuinfo` says: programs look there for the rate of the time base. `clock`
@@ -164,7 +189,7 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
             builder.local_stores(move |spe, bytes| for_sim.make(spe, bytes))
         }),
     };
-    let ended = with_machine(&machine, HazardWatch::Warn, settings, |cell, _| {
+    let (ended, ended_before) = with_machine(&machine, HazardWatch::Warn, settings, |cell, _| {
         let (time, began, processors) = match cell {
             AnyCell::ThisComputer(_) => {
                 let now = SystemTime::now()
@@ -191,12 +216,21 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
             processors,
             began,
         };
-        cell.on_cell(Exec {
+        let ended = cell.on_cell(Exec {
             ready,
             local_stores,
             given,
-        })
+        })?;
+        let counters = match cell {
+            AnyCell::Simulated(sim) => sim.counters(),
+            AnyCell::ThisComputer(_) => None,
+        };
+        let ended_before = counters.and_then(|counters| ended_before(&ended.spes, &counters));
+        Ok((ended, ended_before))
     })?;
+    if let Some(why) = ended_before.filter(|_| !machine.is_quiet()) {
+        note(&why);
+    }
     if let Some(message) = ended.message {
         exit_code(Err(Failure::Run(message)));
     }

@@ -1149,6 +1149,37 @@ fn simulated_time_is_the_same_each_time_and_can_be_looked_at() {
 }
 
 #[test]
+fn a_note_names_the_spes_that_have_ended_before_the_window() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("early");
+    let said = |flags: &str, arguments: &[&str]| {
+        let flags: Vec<&str> = flags.split(' ').collect();
+        let output = bench.exec(&[&flags[..], &["./early"], arguments].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let note = "note: --after-start: the programs of SPE 0, SPE 1 had ended before the last SPE got its first program";
+    for shown in ["--counters", "--trace early.pftrace"] {
+        let said = said(&format!("--machine ps3 --after-start {shown}"), &[]);
+        assert!(said.contains(note), "{said}");
+        assert!(
+            said.contains("let the programs wait for each other: see"),
+            "{said}"
+        );
+    }
+    for (flags, arguments) in [
+        ("--machine ps3 --after-start --counters", &["wait"][..]),
+        ("--machine ps3 --after-start --counters --quiet", &[]),
+        ("--machine ps3 --counters", &[]),
+    ] {
+        let said = said(flags, arguments);
+        assert!(!said.contains("had ended"), "{flags}: {said}");
+    }
+}
+
+#[test]
 fn what_is_wrong_in_an_area_of_an_spe_has_the_address_of_the_program() {
     let Some(bench) = Bench::of("tests/c") else {
         return;

@@ -1,6 +1,6 @@
 //! The contexts of a run: SPE programs as `libspe2` knows them, each on an SPE of the machine.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxStatus, Outbound};
@@ -112,6 +112,8 @@ pub(super) struct Contexts<'scope, 'env, M: Machine> {
     queue: Vec<u32>,
     /// The SPEs to which the PPE has sent signals that their programs may not have read.
     signaled: HashSet<SpeId>,
+    /// The SPEs on which programs have run.
+    used: BTreeSet<SpeId>,
     uses: u64,
     /// The addresses of all areas of registers that there were.
     registers: HashSet<u32>,
@@ -135,6 +137,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             contexts: Vec::new(),
             queue: Vec::new(),
             signaled: HashSet::new(),
+            used: BTreeSet::new(),
             uses: 0,
             registers: HashSet::new(),
             programs: HashMap::new(),
@@ -147,6 +150,11 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             .iter()
             .flatten()
             .any(|context| context.running.is_some())
+    }
+
+    /// Returns the SPEs on which programs have run.
+    pub(super) fn into_used(self) -> BTreeSet<SpeId> {
+        self.used
     }
 
     /// Returns the SPE on which the program of a context runs.
@@ -700,6 +708,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     (run, stop)
                 });
                 context.running = Some(handle);
+                self.used.insert(spe);
                 Ok(Ok(None))
             }
             Question::StopInfoRead { stop, .. } => {

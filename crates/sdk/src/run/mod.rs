@@ -32,6 +32,7 @@ mod waiting;
 mod wasi;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,6 +103,13 @@ pub(crate) struct Ready {
     program: Program,
 }
 
+/// A program that has run to its end.
+pub(crate) struct Ran {
+    pub(crate) code: u32,
+    /// The SPEs on which it has run programs.
+    pub(crate) spes: BTreeSet<SpeId>,
+}
+
 /// Whether the time of a machine is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeOf {
@@ -136,8 +144,7 @@ impl Ready {
         })
     }
 
-    /// Runs the program on a machine whose local stores are `local_stores`, and returns its exit
-    /// code.
+    /// Runs the program on a machine whose local stores are `local_stores`.
     ///
     /// # Errors
     ///
@@ -151,7 +158,7 @@ impl Ready {
         machine: &M,
         local_stores: &LocalStores,
         given: Given,
-    ) -> Result<u32, Failure> {
+    ) -> Result<Ran, Failure> {
         let Self {
             engine,
             pace,
@@ -208,7 +215,8 @@ impl Ready {
             let ppu = Ppu::new(&code, &surroundings, &memory, &guest);
             let end = ppu.run(ppe, &mut contexts);
             let is_done = end.is_ok() && !contexts.are_running();
-            result.replace(Some(end));
+            let spes = contexts.into_used();
+            result.replace(Some(end.map(|code| Ran { code, spes })));
             if !is_done {
                 // As with the process of a Cell, the programs of the SPEs end with it.
                 resume_unwind(Box::new(ProcessEnds));
