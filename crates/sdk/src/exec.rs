@@ -76,6 +76,23 @@ pub fn exec(arguments: Vec<OsString>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the flag of `exec` that stands first behind the program, with its value, if one does. It
+/// may be meant for `exec`, but goes to the program.
+fn misplaced(command: &[OsString]) -> Option<String> {
+    let first = command.get(1)?.to_str()?;
+    let name = first.split('=').next()?.strip_prefix("--")?;
+    let flags = ExecFlags::command();
+    let flag = flags
+        .get_arguments()
+        .find(|flag| flag.get_long() == Some(name))?;
+    let takes_next = flag.get_action().takes_values() && !first.contains('=');
+    let value = command.get(2).filter(|_| takes_next);
+    Some(match value {
+        Some(value) => format!("{first} {}", value.display()),
+        None => first.to_owned(),
+    })
+}
+
 struct Exec {
     ready: Ready,
     local_stores: LocalStores,
@@ -160,6 +177,11 @@ fn run(flags: ExecFlags) -> Result<u32, Failure> {
         environment,
         command,
     } = flags;
+    if let Some(flag) = misplaced(&command).filter(|_| !machine.is_quiet()) {
+        note(&format!(
+            "`{flag}` goes to the program; flags of exec stand before the program"
+        ));
+    }
     let program = Path::new(&command[0]);
     let name = program.display().to_string();
     let cannot = |error: std::io::Error| Failure::Usage(format!("{name}: {error}"));

@@ -303,6 +303,32 @@ fn what_comes_after_the_program_is_its_own() {
     let words = ["--", "-h", "--machine", "ps3", "--limit", "-x"];
     let expected = "-- -h --machine ps3 --limit -x\n";
     bench.prints(&[&["./words"], &words[..]].concat(), expected, 0);
+    // A flag of exec that comes first was perhaps meant for exec.
+    for (words, named) in [
+        ("--machine ps3", Some("--machine ps3")),
+        ("--machine=ps3 more", Some("--machine=ps3")),
+        ("--counters more", Some("--counters")),
+        ("--dir", Some("--dir")),
+        ("more --counters", None),
+        ("--machines ps3", None),
+        ("--help", None),
+    ] {
+        let arguments: Vec<&str> = words.split(' ').collect();
+        let output = bench.exec(&[&["./words"], &arguments[..]].concat());
+        let note = named.map(|flag| {
+            format!("note: `{flag}` goes to the program; flags of exec stand before the program\n")
+        });
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            note.unwrap_or_default()
+        );
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            format!("{words}\n")
+        );
+        let quiet = bench.exec(&[&["--quiet", "./words"], &arguments[..]].concat());
+        assert_eq!(String::from_utf8_lossy(&quiet.stderr), "", "{words}");
+    }
 }
 
 #[test]
