@@ -33,26 +33,50 @@ fn sh(folder: &Path, commands: &str) -> Output {
     shell.output().unwrap()
 }
 
-#[test]
-fn the_first_program_runs_by_the_commands_of_the_guide() {
-    let folder = tempfile::tempdir().unwrap();
+/// Writes the sources of the guide, and runs those of its commands that contain `part`. Returns
+/// nothing if programs cannot be compiled here.
+fn run(folder: &Path, part: &str) -> Option<[String; 2]> {
     for source in blocks("c") {
         let name = source.strip_prefix("/* ").unwrap();
         let (name, _) = name.split_once(" */").unwrap();
-        fs::write(folder.path().join(name), source).unwrap();
+        fs::write(folder.join(name), source).unwrap();
     }
-    let commands = blocks("sh").find(|block| block.contains("./hello"));
-    let output = sh(folder.path(), commands.unwrap());
+    let commands = blocks("sh").find(|block| block.contains(part));
+    let output = sh(folder, commands.unwrap());
     let said = String::from_utf8_lossy(&output.stderr);
     let missing = ["is not on the PATH", "could not be fetched"];
     if missing.iter().any(|text| said.contains(text)) {
-        return skipped(said.trim());
+        skipped(said.trim());
+        return None;
     }
     assert!(output.status.success(), "{said}");
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "hello from an SPU\nthe SPU has ended\n".repeat(3)
-    );
+    Some([output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()))
+}
+
+#[test]
+fn the_first_program_runs_by_the_commands_of_the_guide() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some([printed, _]) = run(folder.path(), "./hello") else {
+        return;
+    };
+    assert_eq!(printed, "hello from an SPU\nthe SPU has ended\n".repeat(3));
     let trace = fs::metadata(folder.path().join("hello.pftrace")).unwrap();
     assert!(trace.len() > 0);
+}
+
+#[test]
+fn programs_that_wait_for_each_other_are_all_in_the_time_after_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some([printed, said]) = run(folder.path(), "./ready") else {
+        return;
+    };
+    assert_eq!(printed, "all SPUs have ended\n");
+    let spes = said
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    let spes: Vec<_> = spes
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(spes, ["0", "1", "2", "3", "4", "5"], "{said}");
+    assert!(!said.contains("had ended"), "{said}");
 }
