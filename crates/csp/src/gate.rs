@@ -24,8 +24,9 @@ use crate::process::Process;
 /// to any thread, and cloned if its ends can be cloned.
 ///
 /// Dropping a gate drops its ends, which wakes waiting processes. If only clones of a gate are
-/// used, also drop the original: processes wait at its channels until then. The network may end
-/// before its gates.
+/// used, also drop the original: processes wait at its channels until then. On a host, if that takes
+/// more than 10 seconds, a hint on standard error names the gate. The network may end before its
+/// gates.
 ///
 /// # Deadlocks
 ///

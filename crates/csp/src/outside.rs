@@ -70,6 +70,8 @@ struct State {
     still_since: Option<(Instant, u64)>,
     /// Whether a hint about this phase was given.
     has_hinted: bool,
+    /// Whether a thread or a task has used a gate, and dropped it.
+    is_one_done: bool,
     /// Whether a thread watches that the network runs in time.
     #[cfg(feature = "async")]
     is_watched: bool,
@@ -77,6 +79,9 @@ struct State {
 
 /// After this time without a step, there is a hint for the user.
 const STILL: Duration = Duration::from_secs(5);
+
+/// After this time without a step, there is a hint about gates that may yet be used.
+const LONG_STILL: Duration = Duration::from_secs(10);
 
 thread_local! {
     /// Lives as long as the OS thread.
@@ -178,6 +183,7 @@ impl Default for OwnGates {
             steps: 0,
             still_since: None,
             has_hinted: false,
+            is_one_done: false,
             #[cfg(feature = "async")]
             is_watched: false,
         }))))
@@ -341,16 +347,29 @@ impl Outsiders for Gates {
                 .values()
                 .map(|seat| (&seat.gate, seat.standing()))
         };
-        // A user that is not done may still let the network go on.
-        let are_forgotten = seats().next().is_some() && seats().all(|(_, (_, is))| is);
-        if state.has_hinted || !are_forgotten || since.elapsed() < STILL {
+        let stood = since.elapsed();
+        if state.has_hinted || seats().next().is_none() || stood < STILL {
             return None;
         }
-        let mut hint = format!(
-            "hint: all processes of {} have waited for some seconds. Either the network is idle and waits \
-             for its clients, or the run should have ended and a channel is kept open. {DROP_THEM}.",
-            run.network()
-        );
+        // A user that is not done may still let the network go on.
+        let mut hint = if seats().all(|(_, (_, is_forgotten))| is_forgotten) {
+            format!(
+                "hint: all processes of {} have waited for some seconds. Either the network is idle and \
+                 waits for its clients, or the run should have ended and a channel is kept open. \
+                 {DROP_THEM}.",
+                run.network()
+            )
+        } else if state.are_all_unused() && state.is_one_done && stood >= LONG_STILL {
+            format!(
+                "hint: all processes of {} have waited for some seconds, and all gates that were used are \
+                 dropped. Either the network is idle and waits for its next client, or a gate is kept \
+                 that was only cloned. If no thread or task will use such a gate any more, drop it and \
+                 its ends.",
+                run.network()
+            )
+        } else {
+            return None;
+        };
         for (gate, (standing, _)) in seats() {
             hint += &format!("\n  the gate `{gate}` {standing}");
         }
@@ -411,6 +430,11 @@ impl State {
              own or in `spawn_blocking`\n",
             gates.join(" and at the gate ")
         ))
+    }
+
+    fn are_all_unused(&self) -> bool {
+        let mut seats = self.seats.values();
+        seats.all(|seat| matches!(seat.user, User::None))
     }
 
     fn take_futures(&mut self) -> Vec<(u64, std::task::Waker)> {
@@ -631,6 +655,8 @@ impl Drop for OwnSeat {
         let mut state = self.gates.state();
         state.steps += 1;
         let seat = state.seats.remove(&self.number);
+        let was_used = |seat: &Seat| !matches!(seat.user, User::None);
+        state.is_one_done |= seat.as_ref().is_some_and(was_used);
         if let Phase::Open(run) = &state.phase {
             // A future that was forgotten may have left the seat uncounted.
             if seat.as_ref().is_some_and(|seat| seat.is_dismissed) {

@@ -10,7 +10,7 @@ mod started;
 use std::thread;
 use std::time::Duration;
 
-use cellworks_csp::{Channel, Gate, Network, Reader, Writer};
+use cellworks_csp::{Any, Channel, Gate, Network, Reader, Writer};
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
 use started::Started;
@@ -20,11 +20,14 @@ const LONGER_THAN_A_HINT: Duration = Duration::from_secs(16);
 
 const MOVE: &str = "without `move` only borrows";
 const RUN_FIRST: &str = "waits until `Network::run` is called";
+const CLONED: &str = "or a gate is kept that was only cloned";
+const IF_NO_USER: &str = "If no thread or task will use such a gate any more, drop it and its ends";
+const UNUSED: &str = "the gate `server` was neither used nor dropped";
 
 /// The name of each case, its program, and parts of lines that the program prints.
 type Case = (&'static str, fn(), &'static [&'static str]);
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 7] = [
     (
         "a thread borrows its gate",
         a_thread_borrows_its_gate,
@@ -44,6 +47,16 @@ const CASES: [Case; 5] = [
         ],
     ),
     (
+        "the original of a gate is kept",
+        the_original_of_a_gate_is_kept,
+        &[CLONED, IF_NO_USER, UNUSED],
+    ),
+    (
+        "an unused async gate is kept",
+        an_unused_async_gate_is_kept,
+        &[CLONED, IF_NO_USER, UNUSED],
+    ),
+    (
         "a thread is joined before the run",
         a_thread_is_joined_before_the_run,
         &["at the gate `client`, a thread or task", RUN_FIRST],
@@ -60,9 +73,13 @@ const CASES: [Case; 5] = [
     ),
 ];
 
+/// The cases that print nothing.
+const QUIET: [&str; 2] = ["quiet", "unasked"];
+
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("quiet") => an_idle_network_ends(),
+        Some("unasked") => a_network_that_no_client_has_asked_ends(),
         Some(name) => match CASES.iter().find(|(case, ..)| *case == name) {
             Some((_, program, _)) => program(),
             // A filter of tests.
@@ -74,16 +91,18 @@ fn main() {
 
 fn parent() {
     thread::scope(|cases| {
-        cases.spawn(|| {
-            let mut child = Started::new(&["quiet"]);
-            assert_eq!(child.line(), None, "{}", child.said);
-            assert!(child.child.wait().unwrap().success(), "{}", child.said);
-        });
+        for case in QUIET {
+            cases.spawn(move || {
+                let mut child = Started::new(&[case]);
+                assert_eq!(child.line(), None, "{}", child.said);
+                assert!(child.child.wait().unwrap().success(), "{}", child.said);
+            });
+        }
         for (case, _, parts) in CASES {
             cases.spawn(move || says(case, parts));
         }
     });
-    println!("{} passed, 0 failed", 1 + CASES.len());
+    println!("{} passed, 0 failed", QUIET.len() + CASES.len());
 }
 
 fn says(case: &str, parts: &[&str]) {
@@ -130,6 +149,55 @@ fn a_task_borrows_its_ends() {
     let client = async { numbers.write(1).await.unwrap() };
     thread::scope(|scope| {
         scope.spawn(|| smol::block_on(client));
+        network.run().unwrap();
+    });
+}
+
+/// Returns a network with a process that reads all numbers of any number of writers.
+fn with_a_server(host: &Host) -> (Network<'_, Host>, Writer<u32, Any>) {
+    let (numbers, mut to_read) = Channel::new().any_to_one();
+    let mut network = Network::on(host);
+    network.process("server", SpeId::new(0), move |process| {
+        loop {
+            to_read.read(process)?;
+        }
+    });
+    (network, numbers)
+}
+
+/// Starts a thread that waits with a time limit, as those of a server do. A process all of whose
+/// threads wait without one is ended before the hint.
+fn start_a_thread_with_a_time_limit() {
+    thread::spawn(|| thread::sleep(10 * LONGER_THAN_A_HINT));
+}
+
+fn the_original_of_a_gate_is_kept() {
+    start_a_thread_with_a_time_limit();
+    let host = Host::new().unwrap();
+    let (mut network, numbers) = with_a_server(&host);
+    let gate = network.gate("server", numbers);
+    thread::scope(|scope| {
+        let mut gate = gate.clone();
+        scope.spawn(move || {
+            let (numbers, process) = gate.enter().unwrap();
+            numbers.write(&process, 1).unwrap();
+        });
+        network.run().unwrap();
+    });
+}
+
+fn an_unused_async_gate_is_kept() {
+    start_a_thread_with_a_time_limit();
+    let host = Host::new().unwrap();
+    let (mut network, numbers) = with_a_server(&host);
+    let gate = network.gate("server", numbers);
+    let (kept, kept_numbers) = gate.clone().into_async();
+    let _kept_numbers = kept.writer(kept_numbers);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let (gate, numbers) = gate.into_async();
+            smol::block_on(gate.writer(numbers).write(1)).unwrap();
+        });
         network.run().unwrap();
     });
 }
@@ -193,6 +261,20 @@ fn an_idle_network_ends() {
             drop(listening);
             thread::sleep(Duration::from_secs(3));
             drop((gate, numbers));
+        });
+        network.run().unwrap();
+    });
+}
+
+/// A server that listens for its first client.
+fn a_network_that_no_client_has_asked_ends() {
+    let host = Host::new().unwrap();
+    let (mut network, numbers) = with_a_server(&host);
+    let gate = network.gate("server", numbers);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            thread::sleep(LONGER_THAN_A_HINT);
+            drop(gate);
         });
         network.run().unwrap();
     });
