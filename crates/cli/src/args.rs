@@ -571,9 +571,12 @@ const STANDARD_INPUT: &str = "/dev/stdin";
 
 /// Parses a file that the command reads. `-` is standard input.
 pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().map(|path| match path.as_os_str() == "-" {
-        true => PathBuf::from(STANDARD_INPUT),
-        false => path,
+    PathBufValueParser::new().map(|path| {
+        if path.as_os_str() == "-" {
+            PathBuf::from(STANDARD_INPUT)
+        } else {
+            path
+        }
     })
 }
 

@@ -201,13 +201,14 @@ fn judged(comparison: &mut Comparison, percent: f64) -> Result<Result<(), Failur
         .slower_by(percent / 100.0)
         .map(|(ratio, times)| format!("{times:.3} times  {}", ratio.describe()))
         .collect();
-    Ok(match slower.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Slower(format!(
+    Ok(if slower.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Slower(format!(
             "`{b}` is slower than `{a}` by more than {percent} % in {} of {}:\n  {}",
             slower.len(),
             judgement.judged,
             slower.join("\n  ")
-        ))),
+        )))
     })
 }

@@ -86,9 +86,10 @@ pub fn with_machine<T>(
             Press::Again => end_interrupted(),
         });
         let end = work(cell, &interrupt);
-        match interrupt.is_pressed() {
-            true => Err(Failure::Interrupted),
-            false => end,
+        if interrupt.is_pressed() {
+            Err(Failure::Interrupted)
+        } else {
+            end
         }
     };
     match Kind::of(machine) {

@@ -41,12 +41,13 @@ pub(crate) enum Printed {
 
 /// Fails if standard output is closed, so that no result is computed that cannot be printed.
 pub(crate) fn check_standard_output() -> Result<(), Failure> {
-    match standard_output::was_closed() {
-        true => Err(Failure::Run(
+    if standard_output::was_closed() {
+        Err(Failure::Run(
             "standard output is closed, so nothing can be printed; open it, such as by `> /dev/null`"
                 .to_owned(),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -188,9 +189,10 @@ pub(crate) fn show<R: Serialize>(
     printed: Printed,
     files: ResultFiles,
 ) -> Result<(), Failure> {
-    let printed = match files.0.iter().any(|(_, file)| file.is_standard_output()) {
-        true => Printed::ToStandardError,
-        false => printed,
+    let printed = if files.0.iter().any(|(_, file)| file.is_standard_output()) {
+        Printed::ToStandardError
+    } else {
+        printed
     };
     let mut end = print_to(&views.view(result, format), printed);
     for (format, mut file) in files.0 {

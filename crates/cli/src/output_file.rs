@@ -72,9 +72,10 @@ impl OutputFile {
 
     fn try_open(flag: &'static str, named: &Path) -> io::Result<Self> {
         let is_a_dash = named.as_os_str() == STANDARD_OUTPUT;
-        let path = match is_a_dash {
-            true => resolved(Path::new("/dev/stdout"))?,
-            false => resolved(named)?,
+        let path = if is_a_dash {
+            resolved(Path::new("/dev/stdout"))?
+        } else {
+            resolved(named)?
         };
         let writing = writing_to(&path)?;
         let to = match writing {
@@ -103,13 +104,14 @@ impl OutputFile {
     /// Fails if the command reads this file. An `input` that is not an existing file, such as the
     /// name of a built-in machine, is allowed.
     pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
-        match self.is(input) && input.exists() {
-            true => Err(Failure::Usage(format!(
+        if self.is(input) && input.exists() {
+            Err(Failure::Usage(format!(
                 "{}: it would replace {}, which the command reads; name another file",
                 self.flag,
                 input.display()
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

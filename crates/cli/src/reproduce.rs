@@ -31,9 +31,10 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         None => of_extent(files.has_page())?,
         Some(steps) => {
             let numbers = of_extent(false)?;
-            match numbers.planned() == steps {
-                true => numbers,
-                false => of_extent(true)?,
+            if numbers.planned() == steps {
+                numbers
+            } else {
+                of_extent(true)?
             }
         }
     };

@@ -57,9 +57,10 @@ pub(crate) struct Sample {
 impl Sample {
     /// Returns a number of which less is better.
     fn cost(&self) -> f64 {
-        match self.unit == "bytes/s" {
-            true => 1.0 / self.value,
-            false => self.value,
+        if self.unit == "bytes/s" {
+            1.0 / self.value
+        } else {
+            self.value
         }
     }
 }
@@ -155,9 +156,10 @@ impl Simulated {
             Some(Hazards::Warn) => HazardWatch::Warn,
             Some(Hazards::Error) => HazardWatch::Error,
         });
-        builder = builder.window(match flags.after_start || flags.bottleneck {
-            true => Window::AfterStart,
-            false => Window::WholeRun,
+        builder = builder.window(if flags.after_start || flags.bottleneck {
+            Window::AfterStart
+        } else {
+            Window::WholeRun
         });
         let mut trace = None;
         if let Some(path) = &flags.trace {
@@ -187,9 +189,10 @@ impl Simulated {
     pub fn session<S: Steps>(&self, steps: S, options: SessionOptions) -> Arc<Session<S>> {
         let is_taken = self.trace.as_ref().is_some_and(Trace::is_standard_output);
         let options = SessionOptions {
-            printed: match is_taken {
-                true => Printed::ToStandardError,
-                false => options.printed,
+            printed: if is_taken {
+                Printed::ToStandardError
+            } else {
+                options.printed
             },
             ..options
         };

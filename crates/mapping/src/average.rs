@@ -13,9 +13,10 @@ impl Problem {
     /// each pair of slots, or, if the costs have levels, some bytes for each slot and pair of
     /// tasks.
     pub fn average_cost(&self) -> f64 {
-        match self.is_sparse(DENSE_MAX) {
-            true => Sparse::new(self).average(),
-            false => Slots::new(self).average(),
+        if self.is_sparse(DENSE_MAX) {
+            Sparse::new(self).average()
+        } else {
+            Slots::new(self).average()
         }
     }
 }

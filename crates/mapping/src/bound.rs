@@ -31,9 +31,10 @@ impl Problem {
         let searched = with_smaller_gaps.as_ref().unwrap_or(self);
         let by_cuts = searched.bound_by_cuts();
         let by_cuts = lowered(by_cuts, by_cuts, self.volumes().tasks());
-        match searched.is_sparse(DENSE_MAX) {
-            true => by_cuts,
-            false => by_cuts.max(searched.bound_by_assignment()),
+        if searched.is_sparse(DENSE_MAX) {
+            by_cuts
+        } else {
+            by_cuts.max(searched.bound_by_assignment())
         }
     }
 

@@ -21,9 +21,10 @@ impl Problem {
     /// Returns a lower bound of the cost of all placements. It is good on machines of levels.
     pub(crate) fn bound_by_cuts(&self) -> f64 {
         let graph = Communication::of(self);
-        let parts = match self.costs().levels().is_empty() {
-            true => clusters(self),
-            false => levels(self),
+        let parts = if self.costs().levels().is_empty() {
+            clusters(self)
+        } else {
+            levels(self)
         };
         let mut bound = 0.0;
         let mut inner = f64::INFINITY;
@@ -186,9 +187,10 @@ impl Communication {
         let mut pairs = Vec::with_capacity(problem.volumes().pairs().len());
         let mut alone = 0.0;
         for (from, to, volume) in problem.volumes().pairs() {
-            match from == to {
-                true => alone += volume,
-                false => pairs.push((from.0.min(to.0), from.0.max(to.0), volume)),
+            if from == to {
+                alone += volume
+            } else {
+                pairs.push((from.0.min(to.0), from.0.max(to.0), volume))
             }
         }
         pairs.sort_unstable_by_key(|(one, other, _)| (*one, *other));

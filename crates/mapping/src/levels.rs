@@ -124,9 +124,10 @@ impl FromStr for Machine {
     fn from_str(text: &str) -> Result<Self, MachineError> {
         let text = text.trim();
         let (first, numbers) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let described = match first.eq_ignore_ascii_case("tleaf") {
-            true => tleaf(numbers),
-            false => synthetic(text),
+        let described = if first.eq_ignore_ascii_case("tleaf") {
+            tleaf(numbers)
+        } else {
+            synthetic(text)
         };
         described.map_err(MachineError)
     }

@@ -126,9 +126,10 @@ impl Distances {
 
     /// B of two slots, which is 0 if they are in different innermost parts.
     pub(crate) fn half(&self, one: usize, other: usize) -> f64 {
-        match self.code[one] == self.code[other] && !self.half.is_empty() {
-            true => self.half[self.within[one] as usize * self.block + self.within[other] as usize],
-            false => 0.0,
+        if self.code[one] == self.code[other] && !self.half.is_empty() {
+            self.half[self.within[one] as usize * self.block + self.within[other] as usize]
+        } else {
+            0.0
         }
     }
 
@@ -244,9 +245,10 @@ impl Sparse {
         let mut edges = Vec::with_capacity(2 * volumes.pairs().len());
         for (from, to, volume) in volumes.pairs() {
             let [from, to] = [from, to].map(|task| item_of[task.0]);
-            match from == to {
-                true => alone[from as usize] += volume,
-                false => edges.extend([(from, to, volume, volume), (to, from, volume, -volume)]),
+            if from == to {
+                alone[from as usize] += volume
+            } else {
+                edges.extend([(from, to, volume, volume), (to, from, volume, -volume)])
             }
         }
         let graph = Graph::of(count, edges, distances.is_symmetric());
@@ -305,9 +307,10 @@ impl Sparse {
         // For each fixed task, the averages of T and of B from the slots that have a choice.
         let mut to_fixed = vec![None; self.places.len() - self.slots];
         for item in 0..self.tasks.len() {
-            cost += match item < self.items {
-                true => self.alone[item] * with_itself / slots.max(1.0),
-                false => self.cost_alone(item, self.slots + item - self.items),
+            cost += if item < self.items {
+                self.alone[item] * with_itself / slots.max(1.0)
+            } else {
+                self.cost_alone(item, self.slots + item - self.items)
             };
             for edge in self.graph.edges(item) {
                 let (other, volume) = (self.graph.to[edge] as usize, self.graph.volumes[edge]);

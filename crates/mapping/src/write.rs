@@ -87,9 +87,10 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> Result<String, TooLong> {
     let rows = rows.map(|(from, to, ns)| {
         // In picoseconds, because hwloc has whole numbers only, and nanoseconds have fractions.
         let picoseconds = (ns * PICOSECONDS_PER_NANOSECOND).round();
-        match picoseconds < LIMIT {
-            true => Ok(picoseconds as u64),
-            false => Err(TooLong { from, to, ns }),
+        if picoseconds < LIMIT {
+            Ok(picoseconds as u64)
+        } else {
+            Err(TooLong { from, to, ns })
         }
     });
     lines(

@@ -104,9 +104,12 @@ impl Table {
     pub fn page_with(&self, last: &[Markup]) -> Markup {
         let is_text = |at: usize| self.texts.contains(&at);
         let left = |at: usize| is_text(at).then_some("left");
-        let class = |at: usize, text: &str| match text.len() > LONG {
-            true => is_text(at).then_some("left words"),
-            false => left(at),
+        let class = |at: usize, text: &str| {
+            if text.len() > LONG {
+                is_text(at).then_some("left words")
+            } else {
+                left(at)
+            }
         };
         let (heading, cells) = last.split_first().unzip();
         let cell = |row: usize| cells.and_then(|cells| cells.get(row));

@@ -97,9 +97,10 @@ fn heading(module: usize) -> String {
 /// Returns the name of a row: a NUMA node of a computer, or a Cell of a simulated machine.
 fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
     let spe = text::spe_in_short(machine, row.spe);
-    match machine.is_this_computer() {
-        true => format!("module {} ({spe})", row.nearest_module),
-        false => format!("Cell {} ({spe})", row.cell),
+    if machine.is_this_computer() {
+        format!("module {} ({spe})", row.nearest_module)
+    } else {
+        format!("Cell {} ({spe})", row.cell)
     }
 }
 
@@ -107,15 +108,16 @@ fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
 /// about the memory in which the block is.
 fn notes(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<String> {
     let block = size(matrix.block_bytes);
-    let mut notes = vec![match machine.is_this_computer() {
-        true => format!(
+    let mut notes = vec![if machine.is_this_computer() {
+        format!(
             "One SPE at a time reads a block of {block}: its latency is that of loads at random, each of which \
              depends on the one before, its bandwidth that of getting all of the block."
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "One SPE at a time reads a block of {block} by DMA: its latency is that of a get of 64 bytes at \
              random, each of which depends on the one before, its bandwidth that of getting all of the block."
-        ),
+        )
     }];
     if matrix.modules == 1 && matrix.rows.len() == 1 {
         notes.push(

@@ -53,9 +53,10 @@ pub fn render(report: &Report, width: usize) -> String {
             parameters if parameters.is_empty() => line,
             parameters => format!("{line} ({parameters})"),
         };
-        words.say(&match finding.doubtful {
-            true => format!("{line} {}", text::DOUBTFUL),
-            false => line,
+        words.say(&if finding.doubtful {
+            format!("{line} {}", text::DOUBTFUL)
+        } else {
+            line
         })
     });
     text += &section("Results", results, width);
@@ -244,9 +245,10 @@ fn common(group: &[Measurement], shown: &mut Vec<Column>, words: Words<'_>) -> S
         }
         !is_common
     });
-    match equal.is_empty() {
-        true => String::new(),
-        false => format!("all: {}\n", words.say(&equal.join(", "))),
+    if equal.is_empty() {
+        String::new()
+    } else {
+        format!("all: {}\n", words.say(&equal.join(", ")))
     }
 }
 

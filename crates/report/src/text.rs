@@ -352,9 +352,10 @@ pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
 
 /// Returns the name of an SPE without its place: `SPE 3`, or on a computer `CPU 5`.
 pub(crate) fn spe_in_short(machine: &MachineInfo, spe: usize) -> String {
-    match machine.is_this_computer() {
-        true => self::spe(machine, spe),
-        false => format!("SPE {spe}"),
+    if machine.is_this_computer() {
+        self::spe(machine, spe)
+    } else {
+        format!("SPE {spe}")
     }
 }
 
@@ -511,12 +512,13 @@ pub(crate) const DOUBTFUL: &str = "(doubtful)";
 
 /// Returns the text of advice. Doubtful advice has a mark at its end.
 pub(crate) fn advice(advice: &Advice) -> String {
-    match advice.doubtful {
-        true => format!(
+    if advice.doubtful {
+        format!(
             "{} (Doubtful: it rests on numbers that have doubts.)",
             advice.text
-        ),
-        false => advice.text.clone(),
+        )
+    } else {
+        advice.text.clone()
     }
 }
 

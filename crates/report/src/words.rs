@@ -163,9 +163,10 @@ impl<'m> Words<'m> {
 
     /// Returns a line that explains the terms for the parts of the machine, such as SPE.
     pub fn in_a_line(&self) -> &'static str {
-        match self.is_computer {
-            true => COMPUTER_IN_A_LINE,
-            false => CELL_IN_A_LINE,
+        if self.is_computer {
+            COMPUTER_IN_A_LINE
+        } else {
+            CELL_IN_A_LINE
         }
     }
 

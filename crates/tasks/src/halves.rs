@@ -325,9 +325,10 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         // SAFETY: the slot exists, and other workers read only slots of halves.
         unsafe { self.write(place, half) };
         self.len.store(place + 1, Ordering::Release);
-        match self.are_moved() {
-            true => tickets.halves = place + 1,
-            false => self.room.set(self.slots.get()),
+        if self.are_moved() {
+            tickets.halves = place + 1
+        } else {
+            self.room.set(self.slots.get())
         }
     }
 
@@ -421,9 +422,10 @@ mod tests {
                     _ if expected.is_empty() => {}
                     _ => {
                         let (closure, place, is_offered) = expected.remove(next(expected.len()));
-                        let ticket = match halves.remove_newest(place) {
-                            true => None,
-                            false => halves.remove(|half| half == closure),
+                        let ticket = if halves.remove_newest(place) {
+                            None
+                        } else {
+                            halves.remove(|half| half == closure)
                         };
                         assert_eq!(ticket, is_offered.then_some(closure), "seed {seed}");
                     }

@@ -24,9 +24,10 @@ pub(crate) fn named<S: Spe>(
             return;
         };
         // The panic that unwinds a cancelled run is none of the closure.
-        resume_unwind(match worker.is_cancelled() {
-            true => payload,
-            false => Box::new(Panicked { call, at, payload }),
+        resume_unwind(if worker.is_cancelled() {
+            payload
+        } else {
+            Box::new(Panicked { call, at, payload })
         })
     }
 }

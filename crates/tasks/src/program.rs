@@ -302,9 +302,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     where
         S: 'j,
     {
-        match self.shared.counts_bytes {
-            true => jobs.into_iter().map(Job::bytes).sum(),
-            false => 0,
+        if self.shared.counts_bytes {
+            jobs.into_iter().map(Job::bytes).sum()
+        } else {
+            0
         }
     }
 
@@ -317,9 +318,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// Takes a job of a queue that is usually empty. To find out takes less time than to steal,
     /// which needs a fence.
     fn take_from(&self, queue: &Injector<Job<S>>) -> Option<Job<S>> {
-        match queue.is_empty() {
-            true => None,
-            false => self.steal(|| queue.steal()),
+        if queue.is_empty() {
+            None
+        } else {
+            self.steal(|| queue.steal())
         }
     }
 

@@ -361,9 +361,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         // SAFETY: this worker has taken the task out of a queue.
         if let Err(panic) = worker.guarded(|| unsafe { task.drop_work() }) {
             end = End::Failed;
-            match worker.is_cancelled() {
-                true => discard(panic),
-                false => task.panicked(panic),
+            if worker.is_cancelled() {
+                discard(panic)
+            } else {
+                task.panicked(panic)
             }
         }
         let whole = task.whole();

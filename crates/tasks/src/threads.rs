@@ -123,9 +123,10 @@ impl<S: Spe> WorkerProgram<'_, S> {
             return;
         }
         self.seat().is_stuck.store(is_stuck, Ordering::Relaxed);
-        match is_stuck {
-            true => self.shared.sleepers.rests(self.number),
-            false => self.shared.sleepers.works(self.number),
+        if is_stuck {
+            self.shared.sleepers.rests(self.number)
+        } else {
+            self.shared.sleepers.works(self.number)
         }
     }
 

@@ -77,9 +77,10 @@ pub(crate) struct ExecArgs {
 
 pub(crate) fn run(arguments: &ExecArgs) -> Result<(), Failure> {
     let job = solution::job(&arguments.placement, arguments.nodes.as_ref())?;
-    let mine = match job.nodes().is_empty() {
-        true => on_this_computer(&job)?,
-        false => vec![in_the_job(&job)?],
+    let mine = if job.nodes().is_empty() {
+        on_this_computer(&job)?
+    } else {
+        vec![in_the_job(&job)?]
     };
     refuse(&mine, &allowed()?, ADVICE)?;
     confine(mine.iter().copied()).map_err(Failure::Run)?;
@@ -88,9 +89,10 @@ pub(crate) fn run(arguments: &ExecArgs) -> Result<(), Failure> {
     };
     let mut command = Command::new(program);
     command.args(words);
-    let openmp = match arguments.no_openmp {
-        true => Vec::new(),
-        false => to_report(&Binding::to(mine)).openmp().to_vec(),
+    let openmp = if arguments.no_openmp {
+        Vec::new()
+    } else {
+        to_report(&Binding::to(mine)).openmp().to_vec()
     };
     for (name, here, then) in contradicting(&openmp) {
         let here = here.display();
@@ -165,9 +167,10 @@ fn in_the_job(job: &JobBinding) -> Result<usize, Failure> {
     if is_same(name, &host) {
         return Ok(*cpu);
     }
-    let more = match job.nodes().iter().any(|name| is_same(name, &host)) {
-        true => "",
-        false => ", or name the nodes as they name themselves with --nodes",
+    let more = if job.nodes().iter().any(|name| is_same(name, &host)) {
+        ""
+    } else {
+        ", or name the nodes as they name themselves with --nodes"
     };
     elsewhere(&format!("node {host}"), &format!("node {name}"), more)
 }
@@ -187,11 +190,10 @@ pub(super) fn host_name() -> String {
 /// Returns whether two names are those of one node. One of them may lack the domain.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let has_domain = |name: &str| name.contains('.');
-    match has_domain(one) == has_domain(other) {
-        true => one.eq_ignore_ascii_case(other),
-        false => {
-            let short = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
-            short(one) == short(other)
-        }
+    if has_domain(one) == has_domain(other) {
+        one.eq_ignore_ascii_case(other)
+    } else {
+        let short = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
+        short(one) == short(other)
     }
 }

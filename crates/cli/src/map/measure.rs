@@ -53,9 +53,10 @@ impl<'a> Measured<'a> {
                 self.command[0].display()
             ))
         })?;
-        match ended.success() {
-            true => Ok(()),
-            false => Err(End::Failed(self.failed(&ended.to_string()))),
+        if ended.success() {
+            Ok(())
+        } else {
+            Err(End::Failed(self.failed(&ended.to_string())))
         }
     }
 
@@ -150,9 +151,10 @@ impl<'a> Measured<'a> {
             .status()
             .map_err(|error| self.failed(&error.to_string()))?;
         let time = begun.elapsed();
-        match ended.success() {
-            true => Ok(time.as_nanos() as f64),
-            false => Err(self.failed(&ended.to_string())),
+        if ended.success() {
+            Ok(time.as_nanos() as f64)
+        } else {
+            Err(self.failed(&ended.to_string()))
         }
     }
 

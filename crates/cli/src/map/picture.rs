@@ -33,9 +33,10 @@ impl Scene {
         });
         let sizes: Vec<usize> = sizes.collect();
         let drawn = |size: &usize| count.div_ceil(*size) <= DRAWN_MAX;
-        let unit = match count <= DRAWN_MAX {
-            true => 1,
-            false => sizes.iter().copied().filter(drawn).min().unwrap_or(1),
+        let unit = if count <= DRAWN_MAX {
+            1
+        } else {
+            sizes.iter().copied().filter(drawn).min().unwrap_or(1)
         };
         if let (1, true, Some(cells)) = (unit, levels.is_empty(), cells(places)) {
             return cells;

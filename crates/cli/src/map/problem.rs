@@ -105,9 +105,10 @@ impl ProblemArgs {
         }
         let file = file.expect("clap asks for one");
         if let Some(costs) = &self.costs {
-            let tasks = match self.meant {
-                true => read::monitored(file, Counted::Meant),
-                false => read::volumes(file),
+            let tasks = if self.meant {
+                read::monitored(file, Counted::Meant)
+            } else {
+                read::volumes(file)
             };
             return match (tasks, self.places(costs)) {
                 (Err(ReadError::TooManyTasks { .. }), Ok(places)) => Err(Failure::Usage(format!(

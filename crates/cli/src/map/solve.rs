@@ -397,20 +397,22 @@ fn problem(
     });
     let has_pairs = arguments.problem.pattern == Some(Pattern::AllToAll);
     if !problem.costs().levels().is_empty() && !has_pairs {
-        return match room > ROOM_MAX_OF_LEVELS {
-            true => Err(wrong(format!(
+        return if room > ROOM_MAX_OF_LEVELS {
+            Err(wrong(format!(
                 "its places have room for {room} tasks, and {ROOM_MAX_OF_LEVELS} are allowed; lower --capacity, or \
                  forbid places"
-            ))),
-            false => Ok(problem),
+            )))
+        } else {
+            Ok(problem)
         };
     }
-    match room > ROOM_MAX {
-        true => Err(wrong(format!(
+    if room > ROOM_MAX {
+        Err(wrong(format!(
             "its places have room for {room} tasks, and a search takes memory for each pair: {ROOM_MAX} are allowed; \
              lower --capacity, or forbid places"
-        ))),
-        false => Ok(problem),
+        )))
+    } else {
+        Ok(problem)
     }
 }
 
@@ -524,18 +526,22 @@ fn search(
             bound = proven;
         }
         let is_enough = bound.as_ref().map_or(true, |bound| cost <= *bound);
-        match is_enough || session.is_interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if is_enough || session.is_interrupted() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     });
     let after = begun.elapsed();
     let worst = (!session.is_interrupted()).then(|| {
         let limit = Limit::Time(budget.of_worst(begun.elapsed()));
         let search = Search::new(limit).seed(arguments.seed);
-        search.worst(problem, || match session.is_interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        search.worst(problem, || {
+            if session.is_interrupted() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })
     });
     let wait = budget.of_bound(begun.elapsed());
@@ -656,9 +662,10 @@ impl Solving {
     /// Returns the known results. Scripts rely on the names of the results.
     fn results(&self) -> Vec<Finding> {
         let cost = self.kept().map(|best| best.cost);
-        let bound = match self.is_exhaustive() || self.is_optimal() {
-            true => self.best.first().map(|best| best.cost),
-            false => Some(self.bound),
+        let bound = if self.is_exhaustive() || self.is_optimal() {
+            self.best.first().map(|best| best.cost)
+        } else {
+            Some(self.bound)
         };
         let gap = cost.zip(bound).map(|(cost, bound)| match cost {
             0.0 => 0.0,
@@ -711,9 +718,10 @@ impl Solving {
             [kept.after, ended.after],
             ended.solution.iterations,
         );
-        match is_cheapest && (is_small || is_stable) {
-            true => Quality::AsGoodAsKnown,
-            false => Quality::NotKnown,
+        if is_cheapest && (is_small || is_stable) {
+            Quality::AsGoodAsKnown
+        } else {
+            Quality::NotKnown
         }
     }
 

@@ -179,9 +179,10 @@ pub(super) fn programs(
             && repeats.parameter == name
             && values.is_empty()
         {
-            values = match on.is_steady {
-                false => parsed(flag, repeats.on_this_computer)?,
-                true => parsed(flag, repeats.simulated)?,
+            values = if on.is_steady {
+                parsed(flag, repeats.simulated)?
+            } else {
+                parsed(flag, repeats.on_this_computer)?
             };
         }
         if !values.is_empty() {

@@ -75,9 +75,10 @@ pub(super) fn listed(flag: Arg) -> Arg {
     let one = |text: String| List(vec![text.into()]);
     flag.value_delimiter(',')
         .action(ArgAction::Append)
-        .value_parser(match possible.is_empty() {
-            true => ValueParser::new(StringValueParser::new().map(one)),
-            false => ValueParser::new(OneOf::of(possible).map(one)),
+        .value_parser(if possible.is_empty() {
+            ValueParser::new(StringValueParser::new().map(one))
+        } else {
+            ValueParser::new(OneOf::of(possible).map(one))
         })
 }
 

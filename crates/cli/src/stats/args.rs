@@ -192,9 +192,10 @@ impl FromArgMatches for SettingsArgs {
 
 /// Parses the value of a setting.
 fn number(setting: &Setting, text: &str) -> Result<u64, String> {
-    let number = match setting.is_size {
-        true => such_as(setting.example, size)(text)?,
-        false => such_as(setting.example, count)(text)?,
+    let number = if setting.is_size {
+        such_as(setting.example, size)(text)?
+    } else {
+        such_as(setting.example, count)(text)?
     };
     let mut settings = Settings::default();
     (setting.set)(&mut settings, Some(clamp(number)));
@@ -349,9 +350,10 @@ impl StatsArgs {
     /// Returns the flag that chooses the machine in the example of a matrix. If this computer has
     /// one SPE, the flag chooses a simulated machine, because a matrix needs several SPEs.
     fn machine_of_a_matrix(&self) -> String {
-        match self.has_one_spe() {
-            true => " --machine qs20".to_owned(),
-            false => self.machine_flag(),
+        if self.has_one_spe() {
+            " --machine qs20".to_owned()
+        } else {
+            self.machine_flag()
         }
     }
 

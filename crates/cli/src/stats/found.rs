@@ -113,9 +113,10 @@ impl Found {
             .any(|one| one.function == first.function);
         (is_new && self.steps.len() > 1).then(|| {
             let median = time(first.latency_ns.p50);
-            let until = match self.topology.capabilities().repeats {
-                true => "",
-                false => " so far",
+            let until = if self.topology.capabilities().repeats {
+                ""
+            } else {
+                " so far"
             };
             format!("{}: {median}{until}", self.steps[step].title)
         })

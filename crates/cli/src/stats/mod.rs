@@ -314,9 +314,10 @@ impl Measuring<'_> {
             let measured = self.machine.visit(only, more, &mut |done, all| {
                 session.progress().at(done, all);
                 let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
-                match is_over || session.is_interrupted() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
+                if is_over || session.is_interrupted() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
             });
             return Ok((readings, vec![measured]));

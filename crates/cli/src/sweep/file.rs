@@ -222,9 +222,10 @@ impl Appended {
             )));
         }
         let text = read_to_string(path).map_err(|error| unreadable(path, &error))?;
-        let before = match text.is_empty() {
-            true => None,
-            false => Some(ResultFile::parse(path, &text)?),
+        let before = if text.is_empty() {
+            None
+        } else {
+            Some(ResultFile::parse(path, &text)?)
         };
         let mut this = Self {
             path: path.to_owned(),

@@ -155,10 +155,7 @@ impl Sweep {
             Part::Share(share) => share.has(step),
             Part::None => false,
         };
-        Ok(match is_ours {
-            true => Step::ToDo,
-            false => Step::Elsewhere,
-        })
+        Ok(if is_ours { Step::ToDo } else { Step::Elsewhere })
     }
 
     /// Appends the result of a step to the file, if there is one. The error is a message that the

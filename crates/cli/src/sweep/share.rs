@@ -21,11 +21,12 @@ pub(crate) struct Share {
 
 impl Share {
     fn new(number: usize, of: usize) -> Result<Self, String> {
-        match (1..=of).contains(&number) {
-            true => Ok(Self { number, of }),
-            false => Err(format!(
+        if (1..=of).contains(&number) {
+            Ok(Self { number, of })
+        } else {
+            Err(format!(
                 "there is no share {number} of {of}: shares are numbered from 1, so the last is {of}/{of}"
-            )),
+            ))
         }
     }
 

@@ -135,11 +135,12 @@ pub(super) fn plain(text: &str) -> Result<Tasks, TextError> {
             edges.push((from, to, amount(word, *line)?));
         }
     }
-    let notes = match size < PLAIN && !says_its_size {
-        true => vec![format!(
+    let notes = if size < PLAIN && !says_its_size {
+        vec![format!(
             "it is read as a matrix of {size} tasks; if it is a list of edges, begin it with `tasks N`"
-        )],
-        false => Vec::new(),
+        )]
+    } else {
+        Vec::new()
     };
     Ok(Tasks {
         volumes: Volumes::from_edges(size, edges)?,
@@ -237,9 +238,10 @@ pub(super) fn market(text: &str) -> Result<Tasks, TextError> {
                 let rule = "the element is above the diagonal, and a symmetric matrix has those on and below it";
                 return Err(TextError::at(line, rule));
             }
-            let volume = match is_pattern {
-                true => 1.0,
-                false => words.amount("a volume")?,
+            let volume = if is_pattern {
+                1.0
+            } else {
+                words.amount("a volume")?
             };
             add(row, column, volume);
         }

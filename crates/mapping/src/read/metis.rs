@@ -136,9 +136,10 @@ pub(super) fn parse(text: &str) -> Result<Tasks, TextError> {
                 );
                 return Err(TextError::at(line, rule));
             }
-            let weight = match header.has_weights {
-                true => words.next().map(|word| amount(word, line)),
-                false => Some(Ok(1.0)),
+            let weight = if header.has_weights {
+                words.next().map(|word| amount(word, line))
+            } else {
+                Some(Ok(1.0))
             };
             let weight = weight.ok_or_else(|| {
                 let rule = format!("neighbour {neighbour} has no weight after it");

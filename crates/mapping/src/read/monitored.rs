@@ -221,9 +221,10 @@ fn files(name: &Path) -> Result<BTreeMap<usize, PathBuf>, ReadError> {
         }
         None => (name, None),
     };
-    let folder = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     };
     let listed = fs::read_dir(folder).map_err(|source| ReadError::File {
         file: folder.to_path_buf(),
@@ -249,9 +250,10 @@ fn files(name: &Path) -> Result<BTreeMap<usize, PathBuf>, ReadError> {
                 folder.join(begin).display()
             )));
         }
-        let path = match folder == Path::new(".") {
-            true => PathBuf::from(&file),
-            false => folder.join(&file),
+        let path = if folder == Path::new(".") {
+            PathBuf::from(&file)
+        } else {
+            folder.join(&file)
         };
         if let Some(other) = files.insert(rank, path.clone()) {
             return Err(wrong(format!(
@@ -360,8 +362,9 @@ fn parse(text: &str, rank: usize) -> Result<Counts, TextError> {
             _ => return Err(unlike()),
         }
     }
-    match headings == HEADINGS.len() && expected.is_empty() {
-        true => Ok(counts),
-        false => Err(cut()),
+    if headings == HEADINGS.len() && expected.is_empty() {
+        Ok(counts)
+    } else {
+        Err(cut())
     }
 }

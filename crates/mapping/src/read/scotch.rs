@@ -110,9 +110,10 @@ pub(super) fn graph(text: &str) -> Result<Tasks, TextError> {
             return Err(TextError::at(line, rule));
         }
         for _ in 0..degree {
-            let load = match has_arc_loads {
-                true => words.amount("the load of an arc")?,
-                false => 1.0,
+            let load = if has_arc_loads {
+                words.amount("the load of an arc")?
+            } else {
+                1.0
             };
             let (line, neighbour) = words.count("a neighbour")?;
             let to = neighbour.checked_sub(first).filter(|to| *to < vertices);
@@ -138,11 +139,10 @@ pub(super) fn graph(text: &str) -> Result<Tasks, TextError> {
     }
     let volumes = Volumes::from_edges(vertices, arcs)?;
     check_directions(&volumes, first, last)?;
-    let notes = match has_loads {
-        true => {
-            vec!["the loads of its vertices are ignored, because a place takes any task".to_owned()]
-        }
-        false => Vec::new(),
+    let notes = if has_loads {
+        vec!["the loads of its vertices are ignored, because a place takes any task".to_owned()]
+    } else {
+        Vec::new()
     };
     Ok(Tasks {
         volumes,
@@ -281,9 +281,10 @@ fn grid(name: &str, words: &mut Words<'_>) -> Result<Costs, TextError> {
         let (mut from, mut to, mut hops) = (from.0, to.0, 0);
         for size in &sizes {
             let straight = (from % size).abs_diff(to % size);
-            hops += match is_torus {
-                true => straight.min(size - straight),
-                false => straight,
+            hops += if is_torus {
+                straight.min(size - straight)
+            } else {
+                straight
             };
             (from, to) = (from / size, to / size);
         }
@@ -324,9 +325,10 @@ fn deco(words: &mut Words<'_>) -> Result<Costs, TextError> {
     words.end("the costs between all places")?;
     Ok(Costs::from_fn(places, |from, to| {
         let (low, high) = (from.0.min(to.0), from.0.max(to.0));
-        match low == high {
-            true => 0.0,
-            false => half[high * (high - 1) / 2 + low],
+        if low == high {
+            0.0
+        } else {
+            half[high * (high - 1) / 2 + low]
         }
     })?)
 }
@@ -379,9 +381,10 @@ pub(super) fn mapping(text: &str) -> Result<Vec<usize>, TextError> {
         .zip(first..)
         .find(|(pair, task)| pair.0 != *task);
     if let Some(((task, _, line), expected)) = wrong {
-        let rule = match task < &expected {
-            true => format!("task {task} is named twice"),
-            false => format!("task {expected} is missing: each of {tasks} tasks has a line"),
+        let rule = if task < &expected {
+            format!("task {task} is named twice")
+        } else {
+            format!("task {expected} is missing: each of {tasks} tasks has a line")
         };
         return Err(TextError::at(*line, rule));
     }

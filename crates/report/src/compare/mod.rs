@@ -378,9 +378,10 @@ impl Ratio {
     /// Returns the slowdown of B, which is above 1 if B is slower. Returns `None` if the unit is
     /// neither a time nor a rate.
     fn slowdown(&self) -> Option<f64> {
-        let slowdown = match is_a_rate(&self.value_unit)? {
-            true => 1.0 / self.value,
-            false => self.value,
+        let slowdown = if is_a_rate(&self.value_unit)? {
+            1.0 / self.value
+        } else {
+            self.value
         };
         Some(slowdown)
     }
@@ -421,9 +422,10 @@ impl Ratio {
 /// interval of a slower B had been as wide, in relation to its value, as that of B.
 fn noticeable(a: &Compare, b: &Compare) -> Option<f64> {
     let (of_a, of_b) = a.interval.zip(b.interval)?;
-    let slowdown = match is_a_rate(&a.unit)? {
-        true => (a.value / of_a.low) * (of_b.high / b.value),
-        false => (of_a.high / a.value) * (b.value / of_b.low),
+    let slowdown = if is_a_rate(&a.unit)? {
+        (a.value / of_a.low) * (of_b.high / b.value)
+    } else {
+        (of_a.high / a.value) * (b.value / of_b.low)
     };
     slowdown.is_finite().then_some(slowdown.max(1.0))
 }
@@ -441,9 +443,10 @@ fn verdict(interval: Option<RatioInterval>, is_a_rate: Option<bool>) -> Verdict 
     let (Some(interval), Some(is_a_rate)) = (interval, is_a_rate) else {
         return Verdict::Undecided;
     };
-    let (less, more) = match is_a_rate {
-        true => (Verdict::Slower, Verdict::Faster),
-        false => (Verdict::Faster, Verdict::Slower),
+    let (less, more) = if is_a_rate {
+        (Verdict::Slower, Verdict::Faster)
+    } else {
+        (Verdict::Faster, Verdict::Slower)
     };
     match interval {
         RatioInterval { high, .. } if high < 1.0 => less,

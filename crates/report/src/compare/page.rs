@@ -69,9 +69,10 @@ fn about(comparison: &Comparison) -> Markup {
 
 fn notices(comparison: &Comparison) -> Markup {
     let is_sound = comparison.envelope.trust.trustworthy && comparison.envelope.complete;
-    let (kind, heading) = match is_sound {
-        true => ("warning", "What may explain differences"),
-        false => ("doubt", "Not to be relied upon"),
+    let (kind, heading) = if is_sound {
+        ("warning", "What may explain differences")
+    } else {
+        ("doubt", "Not to be relied upon")
     };
     html! { @if !comparison.notes.is_empty() { (notice(kind, heading, &comparison.notes)) } }
 }

@@ -348,9 +348,10 @@ pub(super) fn contents(values: &[Compare]) -> String {
     if let Some((last, others)) = spes.split_last() {
         let others: Vec<String> = others.iter().map(u64::to_string).collect();
         let noun = if *last == 1 { "SPE" } else { "SPEs" };
-        text += &match others.is_empty() {
-            true => format!(" with {last} {noun}"),
-            false => format!(" with {} or {last} {noun}", others.join(", ")),
+        text += &if others.is_empty() {
+            format!(" with {last} {noun}")
+        } else {
+            format!(" with {} or {last} {noun}", others.join(", "))
         };
     }
     text

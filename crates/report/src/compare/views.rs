@@ -189,9 +189,10 @@ impl Group<'_> {
             .filter(|(_, value)| !value.is_empty())
             .map(|(heading, value)| format!("{heading} {value}"))
             .collect();
-        match varying.is_empty() {
-            true => self.title.clone(),
-            false => format!("{} ({})", self.title, varying.join(", ")),
+        if varying.is_empty() {
+            self.title.clone()
+        } else {
+            format!("{} ({})", self.title, varying.join(", "))
         }
     }
 }

@@ -51,9 +51,10 @@ fn numbers(report: &ExplanationReport) -> Table {
         .zip(costs)
         .map(|((letter, placement), cost)| {
             let places = listed(&placement.placement, " ");
-            let about = match placement.name.replace(',', " ") == places {
-                true => places,
-                false => format!("{}: {places}", placement.name),
+            let about = if placement.name.replace(',', " ") == places {
+                places
+            } else {
+                format!("{}: {places}", placement.name)
             };
             [
                 format!("cost of {letter}"),

@@ -78,9 +78,10 @@ impl Spacing {
         let (least, most) = numbers.fold(ends, |(least, most), number| {
             (least.min(number), most.max(number))
         });
-        match least > 0.0 && most > WIDE_RATIO * least {
-            true => Self::Log10,
-            false => Self::Linear,
+        if least > 0.0 && most > WIDE_RATIO * least {
+            Self::Log10
+        } else {
+            Self::Linear
         }
     }
 }

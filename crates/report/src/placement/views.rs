@@ -86,12 +86,13 @@ fn nodes(report: &PlacementReport) -> Vec<(&str, [String; 2])> {
 
 fn about_pairs(report: &PlacementReport) -> String {
     let (all, shown) = (report.pairs, report.heaviest.len());
-    match all > shown {
-        true => format!(
+    if all > shown {
+        format!(
             "the {shown} largest of {} that tasks send to each other",
             whole(all)
-        ),
-        false => "what tasks send to each other".to_owned(),
+        )
+    } else {
+        "what tasks send to each other".to_owned()
     }
 }
 
@@ -180,9 +181,10 @@ fn quality(report: &PlacementReport) -> (&'static str, &'static str) {
 /// Returns the name, the value and the meaning of each number.
 fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
     let limit = report.time_limit_s;
-    let meaning = match report.optimal {
-        true => "no placement costs less: this one is optimal",
-        false => "no placement costs less than this",
+    let meaning = if report.optimal {
+        "no placement costs less: this one is optimal"
+    } else {
+        "no placement costs less than this"
     };
     let iterations = report.result("iterations").unwrap_or_default();
     let of_search = format!(
@@ -217,9 +219,10 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
     let times = worst.zip(report.result("cost"));
     let times = times.filter(|(_, cost)| *cost > 0.0);
     let badly = times.map_or_else(String::new, |(worst, cost)| {
-        let most = match report.worst_proven {
-            true => "no placement costs more",
-            false => "the most that was found for a placement",
+        let most = if report.worst_proven {
+            "no placement costs more"
+        } else {
+            "the most that was found for a placement"
         };
         format!("{most}: {} times as much", figures(worst / cost))
     });
@@ -317,9 +320,10 @@ fn ways(trials: &PlacementTrials) -> Table {
     };
     let mut rows = vec![row("no binding".to_owned(), None, &trials.unbound_ns)];
     for (number, trial) in trials.placements.iter().enumerate() {
-        let kept = match number == trials.fastest() {
-            true => " (kept)",
-            false => "",
+        let kept = if number == trials.fastest() {
+            " (kept)"
+        } else {
+            ""
         };
         rows.push(row(
             listed(&trial.cpus, " ") + kept,

@@ -326,10 +326,11 @@ impl<S: Spe, I: Source<S>> Source<S> for Cut<I> {
         let length = items.units();
         let first = self.1.start.min(length);
         drop(items.split_off_first(first));
-        match self.1.end < length {
-            true => items.split_off_first(self.1.end - first),
+        if self.1.end < length {
+            items.split_off_first(self.1.end - first)
+        } else {
             // There may be more items than the greatest length.
-            false => items,
+            items
         }
     }
 }

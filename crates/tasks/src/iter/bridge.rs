@@ -54,9 +54,10 @@ impl<'b, S: Spe, I: Iterator + Send> Items<S> for Share<'b, I> {
         S: 'a;
 
     fn units(&self) -> usize {
-        match self.bridge.has_ended.load(Ordering::Relaxed) {
-            true => 0,
-            false => self.most,
+        if self.bridge.has_ended.load(Ordering::Relaxed) {
+            0
+        } else {
+            self.most
         }
     }
 

@@ -538,9 +538,10 @@ impl<S: Spe, I: Source<S, Item: Send>> ParallelIterator<'_, '_, S, I> {
         let halves = self.fold(
             || (Vec::new(), Vec::new()),
             |mut halves, item| {
-                match f(&item) {
-                    true => halves.0.push(item),
-                    false => halves.1.push(item),
+                if f(&item) {
+                    halves.0.push(item)
+                } else {
+                    halves.1.push(item)
                 }
                 halves
             },
@@ -720,9 +721,10 @@ impl<S: Spe, I: Source<S>> Lists<I::Item> for ParallelIterator<'_, '_, S, I> {
     where
         I::Item: Send,
     {
-        match I::IS_INDEXED {
-            true => vec![in_place::collect(self.worker, self.source)],
-            false => self.consume(&InParts),
+        if I::IS_INDEXED {
+            vec![in_place::collect(self.worker, self.source)]
+        } else {
+            self.consume(&InParts)
         }
     }
 

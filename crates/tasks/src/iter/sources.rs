@@ -26,10 +26,11 @@ macro_rules! numbers {
         impl Number for $number {
             #[inline]
             fn numbers_to(self, end: Self) -> usize {
-                match self < end {
+                if self < end {
                     // The difference of two signed numbers may be too large for a signed number.
-                    true => end.wrapping_sub(self) as $unsigned as usize,
-                    false => 0,
+                    end.wrapping_sub(self) as $unsigned as usize
+                } else {
+                    0
                 }
             }
 

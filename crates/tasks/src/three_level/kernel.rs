@@ -177,9 +177,10 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);
         self.spe.compute(SPE_STEP);
-        let found = match self.queues.is_mars() {
-            true => self.check_out_one(),
-            false => self.check_out_several(),
+        let found = if self.queues.is_mars() {
+            self.check_out_one()
+        } else {
+            self.check_out_several()
         };
         if !found {
             counts.empty_check_outs.add(1);
@@ -278,32 +279,31 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         let entrance = self.queues.entrance();
         self.spe.compute(SPE_STEP);
         self.acquire(entrance);
-        let flushed = match self.queues.is_mars() {
-            false => self.flush_into(&self.get_buffer(&self.other, entrance), &|_| {}),
-            true => {
-                let (control, control_in_main) = self.control(&self.other, entrance);
-                self.get(control, control_in_main, CONTROL_BYTES);
-                self.flush_into(&self.buffer(&self.other), &|at| {
-                    let local = LsAddr(self.other.address().0 + at as u32);
-                    let main = EffectiveAddress(self.queues.buffer(entrance).0 + at as u64);
-                    self.put(local, main, ELEMENT_BYTES);
-                })
-            }
+        let flushed = if self.queues.is_mars() {
+            let (control, control_in_main) = self.control(&self.other, entrance);
+            self.get(control, control_in_main, CONTROL_BYTES);
+            self.flush_into(&self.buffer(&self.other), &|at| {
+                let local = LsAddr(self.other.address().0 + at as u32);
+                let main = EffectiveAddress(self.queues.buffer(entrance).0 + at as u64);
+                self.put(local, main, ELEMENT_BYTES);
+            })
+        } else {
+            self.flush_into(&self.get_buffer(&self.other, entrance), &|_| {})
         };
         if flushed > 0 {
-            match self.queues.is_mars() {
-                false => self.put_buffer(&self.other, entrance),
-                true => {
-                    let (control, control_in_main) = self.control(&self.other, entrance);
-                    self.put(control, control_in_main, CONTROL_BYTES);
-                }
+            if self.queues.is_mars() {
+                let (control, control_in_main) = self.control(&self.other, entrance);
+                self.put(control, control_in_main, CONTROL_BYTES);
+            } else {
+                self.put_buffer(&self.other, entrance)
             }
         }
         self.release(entrance);
         self.is_stuck.set(!self.outbox.borrow().is_empty());
-        match self.queues.is_mars() {
-            true => self.queues.tasks_came(self.spe),
-            false => self.queues.want_scheduler(self.spe),
+        if self.queues.is_mars() {
+            self.queues.tasks_came(self.spe)
+        } else {
+            self.queues.want_scheduler(self.spe)
         }
     }
 

@@ -160,9 +160,10 @@ impl<S: Spe> Queues<S> {
 
     /// Returns the buffer to which submitted tasks go.
     pub(super) fn entrance(&self) -> Level {
-        match self.is_mars() {
-            true => Level::Ready,
-            false => Level::Prefilter,
+        if self.is_mars() {
+            Level::Ready
+        } else {
+            Level::Prefilter
         }
     }
 

@@ -214,9 +214,10 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             }
             let mut left_over = self.left_over.borrow_mut();
             for entry in entries {
-                match reordered.is_full() {
-                    true => left_over.push_back(entry.number),
-                    false => reordered.push_back(entry.number),
+                if reordered.is_full() {
+                    left_over.push_back(entry.number)
+                } else {
+                    reordered.push_back(entry.number)
                 }
             }
         }
@@ -390,9 +391,10 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         // SAFETY: the caller has taken the task out of the table.
         let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
         if let Err(panic) = dropped {
-            match self.core.is_cancelled() {
-                true => discard(panic),
-                false => task.panicked(panic),
+            if self.core.is_cancelled() {
+                discard(panic)
+            } else {
+                task.panicked(panic)
             }
         }
         // SAFETY: the task has not ended.

@@ -258,11 +258,12 @@ fn steps(plan: &SweepPlan) -> Vec<Value> {
 /// Returns the times of a mapping from a file, if they are valid.
 fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
-    match runs_ns.len() == runs && runs_ns.iter().all(is_time) {
-        true => Ok(runs_ns),
-        false => Err(format!(
+    if runs_ns.len() == runs && runs_ns.iter().all(is_time) {
+        Ok(runs_ns)
+    } else {
+        Err(format!(
             "a mapping has {runs} times above 0, and here are {runs_ns:?}"
-        )),
+        ))
     }
 }
 

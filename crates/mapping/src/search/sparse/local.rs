@@ -96,11 +96,12 @@ fn close(sparse: &Sparse) -> Vec<u32> {
     for slot in 0..sparse.places.len() {
         // Slots of a fixed task are behind all others, so their place is searched.
         let place = sparse.places[slot];
-        let at = match slot < slots {
-            true => slot,
-            false => sparse.places[..slots]
+        let at = if slot < slots {
+            slot
+        } else {
+            sparse.places[..slots]
                 .partition_point(|other| *other < place)
-                .min(slots - 1),
+                .min(slots - 1)
         };
         let reach = match distances.block() {
             1 => count,

@@ -238,12 +238,11 @@ impl<'a> Division<'a> {
                 -part.bias[vertex]
             };
             for (other, volume) in part.edges(vertex) {
-                match division.in_first[other] == here {
-                    true => gain -= volume,
-                    false => {
-                        gain += volume;
-                        division.cut += volume / 2.0;
-                    }
+                if division.in_first[other] == here {
+                    gain -= volume
+                } else {
+                    gain += volume;
+                    division.cut += volume / 2.0;
                 }
             }
             division.gains[vertex] = gain;
