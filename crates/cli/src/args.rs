@@ -213,13 +213,12 @@ impl SimulationArgs {
         ])
     }
 
-    /// Fails if the window is chosen, but nothing shows it.
-    pub fn check_window(&self) -> Result<(), String> {
+    /// Fails if the window is chosen, but nothing shows it. `flags` are those that would show it.
+    pub fn check_window(&self, flags: &str) -> Result<(), String> {
         match self.counters_flag() {
-            None if self.after_start && self.trace.is_none() => Err(
-                "--after-start shows nothing by itself; add --counters, --bottleneck or --trace FILE"
-                    .to_owned(),
-            ),
+            None if self.after_start && self.trace.is_none() => Err(format!(
+                "--after-start shows nothing by itself; add {flags}"
+            )),
             _ => Ok(()),
         }
     }
@@ -531,7 +530,10 @@ impl CommonArgs {
     /// Fails if counters are wanted, but no output shows them.
     pub fn check_counters(&self) -> Result<(), Failure> {
         let is_shown = self.output.has_json() || self.output.html.is_some();
-        self.simulation.check_window().map_err(Failure::Usage)?;
+        let flags = "--counters, --bottleneck or --trace FILE";
+        self.simulation
+            .check_window(flags)
+            .map_err(Failure::Usage)?;
         match (self.output.format, self.simulation.counters_flag()) {
             (Format::Csv, Some(flag)) if !is_shown => Err(Failure::Usage(format!(
                 "{flag} with --format csv: CSV has no counters; add --json FILE, or leave one of them out"

@@ -62,7 +62,9 @@ pub fn with_machine<T>(
         quiet,
     } = flags;
     check_simulation(machine, simulation).map_err(Failure::Usage)?;
-    simulation.check_window().map_err(Failure::Usage)?;
+    simulation
+        .check_window("--counters or --trace FILE")
+        .map_err(Failure::Usage)?;
     if simulation.bottleneck {
         return Err(Failure::Usage(
             "--bottleneck: a program has no single number that says how fast it was; use --counters".to_owned(),

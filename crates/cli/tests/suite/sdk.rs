@@ -196,7 +196,10 @@ fn flags_that_make_no_sense_are_refused() {
         ("--machine ps3 --cpus 0", "none of this computer's CPUs"),
         ("--machine ps3 --bottleneck", "use --counters"),
         ("--machine ps3 --trace -", "name a file"),
-        ("--machine ps3 --after-start", "shows nothing by itself"),
+        (
+            "--machine ps3 --after-start",
+            "--after-start shows nothing by itself; add --counters or --trace FILE",
+        ),
         ("--machine nothing", "--machine: "),
     ] {
         let end = with_machine(
