@@ -376,8 +376,10 @@ impl PpeCore for SimPpe {
     }
 
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
-        self.world()
-            .pass(self.processor(), self.world().costs.start_program);
+        let (world, me) = (self.world(), self.processor());
+        world.activity_begins(me, &format!("start of {at}"));
+        world.pass(me, world.costs.start_program);
+        world.activity_ends(me);
         self.programs.enqueue(at, program);
     }
 }

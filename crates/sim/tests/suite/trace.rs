@@ -95,6 +95,23 @@ fn commands_have_their_addresses_and_tags() {
     assert_eq!(of("loader"), ("SPE 3", Vec::new()));
 }
 
+#[test]
+fn the_starts_of_programs_are_activities_of_the_ppe() {
+    let slices = traced(|spe| spe.compute(Cycles(3_200)));
+    let of = |name: &str| slices.iter().find(|slice| slice.name == name).unwrap();
+    let start = of("start of SPE 0");
+    assert!(start.track.starts_with("PPE"), "{start:?}");
+    let took = Description::built_in("qs20")
+        .unwrap()
+        .ppe
+        .start_program_ps
+        .value
+        / 1_000;
+    assert_eq!(start.end_ns - start.start_ns, took);
+    let program = slices.iter().find(|slice| slice.track == "SPE 0").unwrap();
+    assert_eq!(program.start_ns, start.end_ns);
+}
+
 const TILE: usize = 4_096;
 const TILES: usize = 8;
 const COMPUTE: Cycles = Cycles(20_000);
