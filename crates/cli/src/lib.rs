@@ -150,6 +150,11 @@ fn tip_about(flag: &str, usage: &str) -> Option<String> {
             let tip = [programs, why].into_iter().filter(|part| !part.is_empty());
             Some(tip.collect::<Vec<_>>().join("; "))
         }
+        "--spes" if usage.split_whitespace().any(|word| word == "machines") => Some(
+            "the machine that you name has its number of SPEs; for a Cell with 12 SPEs and the other numbers of the \
+             PlayStation 3: cellworks machines new --spes 12 > mine.toml"
+                .to_owned(),
+        ),
         "--png" => Some(format!(
             "{flag} is a flag of the programs of `cellworks run` that draw: {}",
             with(|kind| kind.draws)

@@ -376,6 +376,29 @@ fn a_ring_of_twelve_spes_is_simulated() {
     assert!(run.out.contains(": 12 SPEs, 1 Cell, "), "{}", run.out);
 }
 
+#[test]
+fn messages_say_where_a_missing_table_and_another_number_of_spes_come_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("no-spu.toml");
+    let mut machine: toml::Table = printed(&["ps3"]).parse().unwrap();
+    machine.remove("spu").unwrap();
+    fs::write(&file, machine.to_string()).unwrap();
+    for (arguments, part) in [
+        (
+            vec![file.to_str().unwrap()],
+            "spu is missing; allowed: a table of keys; copy it from the output of `cellworks machines ps3`",
+        ),
+        (
+            vec!["ps3", "--spes", "12"],
+            "cellworks machines new --spes 12 > mine.toml",
+        ),
+    ] {
+        let run = machines(&arguments);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(run.err.contains(part), "{arguments:?}: {}", run.err);
+    }
+}
+
 /// Two files may describe machines of one name, so the reasons have the names of the files.
 #[test]
 fn the_reasons_for_differences_name_the_files() {

@@ -145,7 +145,11 @@ impl<'f> Entry<'f> {
             }
             Refused::Missing(key) => {
                 let path = self.path_of(key);
-                let problem = format!("{path} is missing; allowed: {}", allowed::at(&path));
+                let allowed = allowed::at(&path);
+                let mut problem = format!("{path} is missing; allowed: {allowed}");
+                if allowed == allowed::TABLE {
+                    problem += "; copy it from the output of `cellworks machines ps3`";
+                }
                 Refused::Lacks(path, self.file.error_at(here, problem))
             }
             Refused::Other(what) => {

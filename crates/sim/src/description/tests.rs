@@ -212,7 +212,7 @@ fn keys() {
     );
     refused(
         &changed(&lines(85, 88), ""),
-        "1: spu is missing; allowed: a table of keys",
+        "1: spu is missing; allowed: a table of keys; copy it from the output of `cellworks machines ps3`",
     );
     refused(
         &changed(", sure = \"stated\"", ""),
