@@ -36,8 +36,11 @@ use crate::raw::ChannelEnd;
 use crate::side::Side;
 use crate::waker::{Waker, Woken};
 
-/// A gate for a task of an async runtime. It makes the ends by which the task communicates with the
-/// network: see [`Gate::into_async`](crate::Gate::into_async).
+/// A gate for a task of an async runtime. It is not `Clone`: for several tasks, clone the
+/// [`Gate`](crate::Gate) before, or call [`another`](Self::another).
+///
+/// It makes the ends by which the task communicates with the network: see
+/// [`Gate::into_async`](crate::Gate::into_async).
 ///
 /// Ends that one gate has made belong to one task. The machine counts the task until the gate and
 /// these ends are dropped. While it is counted, a network is in a deadlock only during a read or
@@ -249,7 +252,8 @@ fn parcel<T>(item: T) -> Parcel<T> {
     Parcel { item, origin }
 }
 
-/// The end of a channel from which an async task reads: see [`AsyncGate::reader`].
+/// The end of a channel from which an async task reads: see [`AsyncGate::reader`]. It is not
+/// `Clone`: clone the [`Gate`](crate::Gate) before, or the [`Reader`] if several tasks may have it.
 ///
 /// Dropping an async end drops the end that it was made of, and is allowed anywhere.
 pub struct AsyncReader<T: Item, E = One> {
@@ -258,7 +262,8 @@ pub struct AsyncReader<T: Item, E = One> {
     wait: Wait<T>,
 }
 
-/// The end of a channel to which an async task writes: see [`AsyncGate::writer`].
+/// The end of a channel to which an async task writes: see [`AsyncGate::writer`]. It is not
+/// `Clone`: clone the [`Gate`](crate::Gate) before, or the [`Writer`] if several tasks may have it.
 ///
 /// Dropping an async end drops the end that it was made of, and is allowed anywhere.
 pub struct AsyncWriter<T: Item, E = One> {
