@@ -71,8 +71,9 @@ use cellworks_machine::{Span, Time};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no item, so it cannot be written to a channel",
     label = "not an `Item`",
-    note = "a type of your crate becomes an item by `impl Item for {Self} {{}}`, or, if it owns data on the heap, by `item!` with its fields or variants",
-    note = "a type of another crate is written in a `Foreign`, as in `writer.write(process, Foreign(value))`, if it is `Send`: an `Arc` is, and an `Rc` is not",
+    note = "a type that your crate defines becomes an item by `item!` with its fields or variants, or, if it owns nothing on the heap, by an empty `impl Item`",
+    note = "a type of another crate that is `Send` is written in a `Foreign`, as in `writer.write(process, Foreign(value))`, or as a field: `name: Foreign<{Self}>`",
+    note = "in place of an `Rc` use an `Arc`, and in place of a `Cell` or a `RefCell` the value that it holds",
     note = "`Item`, `item!` and `Foreign` are in `cellworks::prelude`, and in `cellworks_csp`"
 )]
 pub trait Item: Send {
