@@ -130,32 +130,38 @@ fn hint() {
     }
 }
 
-/// Returns the message: a warning if there are doubts, otherwise the reason for the abort.
+/// Returns the message: a warning if there are doubts, otherwise the reason for the abort. Threads
+/// outside are named first, because a program that waits for them does nothing wrong.
 fn message(doubts: &[String], programs: &[String], outside: &[String]) -> String {
     let mut message = if doubts.is_empty() {
-        format!(
-            "cellworks: stuck: every OS thread of this process waits for another, for ever, and not all \
-             of them through Cellworks. A program {ADVICE}\n"
-        )
+        "cellworks: stuck: every OS thread of this process waits for another, for ever, and not all of \
+         them through Cellworks."
+            .to_owned()
     } else {
         format!(
             "cellworks: warning: every OS thread of this process waits without a time limit, and not all \
-             of them through Cellworks. That need not be for ever, so the process goes on: {}. If it is \
-             for ever, a program {ADVICE}\n",
+             of them through Cellworks. That need not be for ever, so the process goes on: {}.",
             doubts.join("; ")
         )
     };
+    if !outside.is_empty() {
+        message += "\nThreads outside keep a run from ending until they drop their ends:\n";
+        for thread in outside {
+            message += &format!("  {thread}\n");
+        }
+    }
+    message += match (outside.is_empty(), doubts.is_empty()) {
+        (true, true) => " A program ",
+        (true, false) => " If it is for ever, a program ",
+        (false, _) => "If it is not that, a program ",
+    };
+    message += ADVICE;
+    message += "\n";
     if programs.is_empty() {
         message += "  none but the main program\n";
     }
     for program in programs {
         message += &format!("  {program}\n");
-    }
-    if !outside.is_empty() {
-        message += "Threads outside, which keep a run from ending until they drop their ends:\n";
-    }
-    for thread in outside {
-        message += &format!("  {thread}\n");
     }
     message
 }

@@ -303,15 +303,22 @@ fn messages_name_the_doubts_and_the_programs() {
              for ever, {advice}\n  work on SPE 0, spawned at a.rs:1:2\n"
         )
     );
-    let advice = advice.replacen('a', "A", 1);
     let outside = ["the gate `client`".to_owned()];
     assert_eq!(
         message(&[], &[], &outside),
         format!(
             "cellworks: stuck: every OS thread of this process waits for another, for ever, and not all \
-             of them through Cellworks. {advice}\n  none but the main program\n\
-             Threads outside, which keep a run from ending until they drop their ends:\n  \
-             the gate `client`\n"
+             of them through Cellworks.\n\
+             Threads outside keep a run from ending until they drop their ends:\n  the gate `client`\n\
+             If it is not that, {advice}\n  none but the main program\n"
+        )
+    );
+    let advice = advice.replacen('a', "A", 1);
+    assert_eq!(
+        message(&[], &programs, &[]),
+        format!(
+            "cellworks: stuck: every OS thread of this process waits for another, for ever, and not all \
+             of them through Cellworks. {advice}\n  work on SPE 0, spawned at a.rs:1:2\n"
         )
     );
 }
