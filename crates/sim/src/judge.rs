@@ -126,15 +126,14 @@ impl<'a> Judge<'a> {
         match part {
             Part::MemoryPins => self.fewer_bytes(),
             Part::MemoryBanks if is_even(&self.banks_of_busiest(), 0.0) => {
-                if self.are_modules_uneven() {
-"Use the other memory modules as well, or move fewer bytes: all banks of \
-                         one module are busy, so other addresses in this module change nothing."
-                        .to_owned()
-} else {
-"Move fewer bytes: all banks are busy, so other addresses change \
-                         nothing, and the machine needs more banks, or faster ones."
-                        .to_owned()
-}
+                let advice = if self.are_modules_uneven() {
+                    "Use the other memory modules as well, or move fewer bytes: all banks of one \
+                     module are busy, so other addresses in this module change nothing."
+                } else {
+                    "Move fewer bytes: all banks are busy, so other addresses change nothing, and \
+                     the machine needs more banks, or faster ones."
+                };
+                advice.to_owned()
             }
             Part::MemoryBanks => "Spread the addresses: SPEs that use the same lines, or lines a \
                  multiple of the banks apart, wait for one bank."
