@@ -304,7 +304,13 @@ impl<S: Steps> Session<S> {
 
     /// Prints warnings, unless the result begins with them.
     pub fn tell(&self, warnings: &[String]) {
-        if !self.options.quiet && !self.options.format.begins_with_warnings() {
+        if !self.options.format.begins_with_warnings() {
+            self.print(warnings);
+        }
+    }
+
+    fn print(&self, warnings: &[String]) {
+        if !self.options.quiet {
             self.progress.clear();
             warnings.iter().for_each(|warning| warn(warning));
         }
@@ -312,6 +318,17 @@ impl<S: Steps> Session<S> {
 
     pub fn record_warnings(&self, warnings: Vec<String>) {
         self.tell(&warnings);
+        self.keep_warnings(warnings);
+    }
+
+    /// Records warnings of a run that did not end well, and prints them, because its result may not
+    /// be shown.
+    pub fn record_warnings_of_failure(&self, warnings: Vec<String>) {
+        self.print(&warnings);
+        self.keep_warnings(warnings);
+    }
+
+    fn keep_warnings(&self, warnings: Vec<String>) {
         if let Some(found) = self.lock().as_mut() {
             found.warnings.extend(warnings);
         }

@@ -210,10 +210,13 @@ impl Simulated {
     ) -> Result<(), Failure> {
         let mut hazards = HazardsSeen::default();
         let mut end = work(&mut |title| hazards.look(Some(title), &self.sim));
-        session.record_warnings(hazards.warnings());
         let is_done = matches!(end, End::Done);
-        if let (Some(trace), false) = (&self.trace, is_done) {
-            session.record_warnings(trace.not_kept().into_iter().collect());
+        if is_done {
+            session.record_warnings(hazards.warnings());
+        } else {
+            session.record_warnings_of_failure(hazards.warnings());
+            let not_kept = self.trace.as_ref().and_then(Trace::not_kept);
+            session.record_warnings_of_failure(not_kept.into_iter().collect());
         }
         if let (true, Some(counters)) = (self.counters, self.sim.counters()) {
             let mut counters = to_report(&counters);

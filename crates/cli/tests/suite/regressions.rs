@@ -101,6 +101,9 @@ fn the_workflow_keeps_runs_and_fails_at_slower_ones() {
         let path = run.unwrap().path();
         let mut report = json_of(&path);
         report["measurements"][0]["doubts"] = json!(["disturbed"]);
+        report["trust"] = json!({
+            "trustworthy": false, "reasons": ["it was so; measure again"], "kinds": ["disturbed"],
+        });
         fs::write(folder.join("new/4.json"), report.to_string()).unwrap();
         fs::remove_file(path).unwrap();
     }
