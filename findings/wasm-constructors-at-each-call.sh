@@ -3,7 +3,7 @@
 # each call of an exported function.
 #
 # Version    clang and LLD 21.1.0 in ziglang 0.16.0, wasmtime 50.0.1 (PyPI)
-# Guess      Constructors run once, before the first call, or never if nobody calls them. A variable
+# Guess      Constructors run once, before the first call, or never without a call of them. A variable
 #            that a constructor has set keeps what the calls make of it.
 # Behaviour  LLD wraps each exported function, and the wrapper calls all constructors first. Three
 #            calls of a counter that a constructor sets to 10 return 10, 10, 10, and a constructor

@@ -244,7 +244,7 @@ impl<T> State<T> {
     }
 
     /// Registers the reader or the writer, and what it has read if the network counts. Without a
-    /// user, the step that follows is of somebody who uses the ring buffer only under the lock.
+    /// user, the step that follows uses the ring buffer only under the lock.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn register(&mut self, side: Side, user: Option<(User, Option<&Tally>)>) {
         match user {
@@ -255,7 +255,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Called before somebody takes items who is not the registered reader.
+    /// Called before another process than the registered reader takes items.
     pub(crate) fn change_reader(&mut self) {
         if self.is_buffered {
             self.buffer.change_reader();

@@ -19,7 +19,7 @@
 //!   that the owner finds the worker, or that the worker finds that the request is forgotten.
 //!
 //! A worker that has asked and has found a job takes its request back. Otherwise the next `join` of
-//! the owner would offer a half that nobody needs, which takes longer than a small closure. The
+//! the owner would offer a half that no worker needs, which takes longer than a small closure. The
 //! worker may so take back the only request for several workers. Those that look for jobs ask again,
 //! and for those that sleep it does the same as the owner: it looks for them, and asks for them.
 

@@ -388,8 +388,9 @@ impl<T> Ring<T> {
         T: Item,
     {
         // SAFETY: only a reader that registers changes the field. A ring has one reader, and the
-        // caller has borrowed its end mutably, also while an item counts its bytes, so nobody can
-        // register meanwhile.
+        // caller has borrowed its end mutably, also while an item counts its bytes, so no other
+        // reader can register meanwhile. Other processes that take items under the lock end what
+        // the reader reads (`end_receiving`), and do not change this field.
         if let Some(received) = unsafe { &*self.reader.received.as_ptr() } {
             items.iter().for_each(|item| received.add_bytes(item));
         }
@@ -610,7 +611,7 @@ pub(crate) struct Origins {
     changes: VecDeque<(usize, Origin)>,
     /// What the registered reader reads without the lock, if the network counts. Items that it
     /// takes with the lock are counted by the origins in their parcels, so they are passed over
-    /// here. Ends before anybody else takes an item.
+    /// here. Ends before another process takes an item.
     received: Option<std::sync::Arc<Received>>,
 }
 
@@ -709,7 +710,7 @@ impl<T> Buffer<T> {
         ring.register(side, user);
     }
 
-    /// Called before somebody takes items who is not the registered reader.
+    /// Called before another process than the registered reader takes items.
     pub(crate) fn change_reader(&mut self) {
         if let Self::Ring(ring, origins) = self {
             origins.end_receiving(&ring.reader_gate);

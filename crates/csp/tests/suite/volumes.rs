@@ -478,7 +478,7 @@ struct Sized(bool);
 
 impl Item for Sized {
     fn bytes(&self) -> usize {
-        assert!(self.0, "nobody knows");
+        assert!(self.0, "the bytes are not known");
         100
     }
 }

@@ -54,7 +54,7 @@ impl Comparison {
             .filter_map(|(ratio, _)| Some(ratio.noticeable_slowdown?.max(least)))
             .collect();
         noticeable.sort_by(f64::total_cmp);
-        // The first that is not below so many of all.
+        // At least `tenths` tenths of the slowdowns are not above this one.
         let at = |tenths: usize| noticeable[(noticeable.len() * tenths).div_ceil(10) - 1];
         (!self.is_exact() && !noticeable.is_empty()).then(|| [at(5), at(9)])
     }

@@ -44,8 +44,8 @@ pub struct PlacementReport {
     /// `cost`: the cost of the placement. `bound`: a lower bound of the cost of all placements.
     /// `gap`: the part of the cost that is not proven to be necessary, 0 to 1. `average`: the
     /// average cost of a random placement. `in_order`: the cost of the tasks in the order of the
-    /// places, each at the first place with room. `worst`: the highest cost of a placement that a search
-    /// for it has found; left out if some costs only keep tasks away from pairs of places.
+    /// places, each at the first place with room. `worst`: the highest cost of a placement that a
+    /// search for it has found; left out if some costs only keep tasks away from pairs of places.
     /// `time_to_best`: when the search found the placement. `time`: when the search ended.
     /// `iterations`: the number of exchanges of two tasks. If a command was run, `time_unbound` is
     /// its median time without a binding to CPUs, and `time_bound` is its median time with the

@@ -412,7 +412,7 @@ impl Wasi {
         let rights = if kind == 2 { !0x24 } else { !0u64 };
         // The C library writes each line at once to what it takes for a terminal. Whether it is one
         // is in the rights that other files would inherit (`isatty` in `lib/common/posix.c`), and so
-        // is whether somebody may execute it.
+        // is whether any user may execute it.
         let is_terminal = match self.open(fd)? {
             Open::Input => io::stdin().is_terminal(),
             Open::Output => io::stdout().is_terminal(),
