@@ -68,8 +68,8 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub problem: ProblemArgs,
 
-    // The flags of `map solve` that say which placements are allowed. A user who repeats the command
-    // of `map solve` with two placements gets no error for them.
+    // The flags of `map solve` that say which placements are allowed. A user who repeats its
+    // command with two placements gets no error for them.
     #[arg(long, hide = true)]
     capacity: Option<usize>,
 
