@@ -159,7 +159,7 @@ impl Sent {
 
     fn add(&mut self, other: Self) {
         self.messages += other.messages;
-        self.bytes += other.bytes;
+        self.bytes = self.bytes.wrapping_add(other.bytes);
     }
 }
 
@@ -470,8 +470,8 @@ pub struct Counted(pub(crate) Arc<Counting>);
 impl Counted {
     /// Returns what the processes that have ended have read. After the run these are all processes,
     /// also if the run has failed, except those of [gates](crate::Gate): what a thread has read
-    /// through a gate counts when its process is dropped, which may be after the run. Before the
-    /// run there are none.
+    /// through a gate counts when its process is dropped, which may be after the run. An async end
+    /// that a task first uses after the run counts nothing. Before the run there are none.
     ///
     /// Parties are in the order in which processes and groups were added to the network. Then come
     /// processes that a [`Starter`](crate::Starter) has started, `main`, and one party `outside`

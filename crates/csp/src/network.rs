@@ -399,8 +399,8 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// An item is counted when a process has read it: once as a message, and with its
     /// [`Item::bytes`](crate::Item::bytes). If `bytes` panics, the item is a message all the same.
-    /// The sender is the process that wrote the item. Counting changes no simulated time.
-    /// [`Counted::flows`] says in which order the processes are.
+    /// Sums of bytes wrap around at 2^64. The sender is the process that wrote the item. Counting
+    /// changes no simulated time. [`Counted::flows`] says in which order the processes are.
     ///
     /// On a simulated Cell, an item that an earlier network left in a buffer may be counted as the
     /// item of another sender. Make new channels for each network that counts.

@@ -87,7 +87,7 @@ impl Flows {
             );
             let (messages, bytes) = sums.entry((flow.from, flow.to)).or_default();
             *messages += flow.messages;
-            *bytes += flow.bytes;
+            *bytes = bytes.wrapping_add(flow.bytes);
         }
         let flows = sums
             .into_iter()
@@ -162,7 +162,7 @@ impl Flows {
         for flow in &self.flows {
             if self.parties[flow.from].name == from && self.parties[flow.to].name == to {
                 sum.messages += flow.messages;
-                sum.bytes += flow.bytes;
+                sum.bytes = sum.bytes.wrapping_add(flow.bytes);
             }
         }
         sum

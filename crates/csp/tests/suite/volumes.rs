@@ -877,3 +877,41 @@ crate::on_every_machine![
     empty_groups_keep_their_units_and_started_processes_are_no_tasks,
     a_placement_of_another_number_of_units_is_refused,
 ];
+
+/// An item that says that it has more bytes than any memory.
+struct Huge;
+
+impl Item for Huge {
+    fn bytes(&self) -> usize {
+        usize::MAX
+    }
+}
+
+#[test]
+fn bytes_that_no_number_holds_wrap_around() {
+    let machine = &host();
+    let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one::<Huge>();
+    let (mut second, mut at_second) = Channel::new().one_to_one::<Huge>();
+    let mut network = network(machine);
+    network.process("writer", spe(0), move |process| {
+        for _ in 0..4 {
+            writer.write(process, Huge)?;
+        }
+        Ok(second.write(process, Huge)?)
+    });
+    network.process("reader", spe(0), move |process| {
+        for _ in 0..4 {
+            reader.read(process)?;
+        }
+        at_second.read(process)?;
+        Ok(())
+    });
+    let counted = network.count_volumes();
+    network.run().unwrap();
+    // Each item counts as one byte less than none.
+    let bytes = 0_u64.wrapping_sub(5);
+    assert_eq!(
+        sent(&counted.flows()),
+        [from_to("writer", "reader", 5, bytes)]
+    );
+}
