@@ -20,7 +20,10 @@
 //! Without another rule, two kinds of packets would starve: a packet to a near sink, because a
 //! packet from farther away can start before the sink's in-port is free, and a packet over many
 //! segments, because these are seldom free at the same time. Therefore a packet must not delay the
-//! first ready packet of the memory controller, or of the element that sent least recently.
+//! first ready packet of the memory controller, or of the element that sent least recently. And
+//! the memory controller goes last while a packet of another element has waited as long as 32
+//! packets take: a memory that is fast enough to send all the time would keep others from sending.
+//! In no simulation of `cellworks reproduce` does a packet wait so long.
 //!
 //! At most one wake of the arbiter is queued, for the earliest time at which a packet can start.
 //!
@@ -56,6 +59,14 @@ use crate::observe::{PartCounters, ResourceCounters};
 use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
+/// The number of packets for whose time a packet waits before it goes before those of the memory
+/// controller. No source has this number.
+const WAITS_FOR_PACKETS: u64 = 32;
+
+/// Sequence numbers that are lower, or higher, than that of any grant.
+const FIRST: u64 = 0;
+const LAST: u64 = u64::MAX - 1;
+
 #[derive(Debug)]
 pub(super) struct Rings {
     /// How long a packet occupies a segment. `port` is the same for a port.
@@ -73,10 +84,15 @@ pub(super) struct Rings {
     /// For each element, a time at or before the earliest start of its first packet, or
     /// [`Moment::NEVER`] without a packet.
     next: Vec<Moment>,
-    /// The sequence number of each element's last grant. The memory controller keeps 0 to go first.
+    /// The sequence number of each element's last grant. The memory controller has [`FIRST`], or
+    /// [`LAST`] while a packet of another element is overdue.
     granted: Vec<u64>,
     grants: u64,
     memory_controller: usize,
+    /// How long the first packet of another element waits before it is overdue.
+    wait_max: Femtoseconds,
+    /// A time at or before the one at which the next packet will be overdue.
+    overdue_at: Moment,
     wake_at: Moment,
     /// The names of the elements.
     names: Vec<String>,
@@ -98,6 +114,8 @@ struct Ring {
 struct Element {
     out_free_at: Moment,
     in_free_at: Moment,
+    /// The time of the last grant.
+    granted_at: Moment,
     packets: VecDeque<Packet>,
 }
 
@@ -154,10 +172,11 @@ impl Rings {
         let hop = bus(&description.hop_bus_cycles);
         let memory_controller = element(description, "MIC");
         let mut granted: Vec<u64> = (1..=count as u64).collect();
-        granted[memory_controller] = 0;
+        granted[memory_controller] = FIRST;
+        let packet = bus(&description.packet_bus_cycles);
         Self {
-            packet: bus(&description.packet_bus_cycles),
-            port: bus(&description.packet_bus_cycles),
+            packet,
+            port: packet,
             hop,
             start_interval: bus(&description.start_interval_bus_cycles),
             rings: (0..rings).map(|_| ring()).collect(),
@@ -168,6 +187,8 @@ impl Rings {
             granted,
             grants: count as u64,
             memory_controller,
+            wait_max: WAITS_FOR_PACKETS * packet,
+            overdue_at: Moment::START,
             wake_at: Moment::NEVER,
             names: description.elements.clone(),
             carried: vec![0; rings * count * count],
@@ -210,6 +231,9 @@ impl Rings {
     ) -> Option<Moment> {
         if now != self.wake_at {
             return None;
+        }
+        if now >= self.overdue_at {
+            self.look_for_overdue(now);
         }
         while let Some(source) = self.next_in_turn(now) {
             match self.start(now, source) {
@@ -283,6 +307,21 @@ impl Rings {
         };
         let out = ports(out, "out of");
         segments.chain(out).chain(ports(into, "into")).collect()
+    }
+
+    /// Lets the memory controller go last if a packet of another element is overdue, and else first.
+    fn look_for_overdue(&mut self, now: Moment) {
+        let others = self.elements.iter().enumerate();
+        let others = others.filter(|(element, _)| *element != self.memory_controller);
+        let overdue_at = others.filter_map(|(_, element)| {
+            let first = element.packets.front()?;
+            Some(first.ready_at.max(element.granted_at) + self.wait_max)
+        });
+        // A packet that is sent later cannot be overdue earlier than this.
+        let latest = now + self.wait_max;
+        self.overdue_at = overdue_at.min().map_or(latest, |time| time.min(latest));
+        let is_overdue = self.overdue_at <= now;
+        self.granted[self.memory_controller] = if is_overdue { LAST } else { FIRST };
     }
 
     /// Returns the element that sends next, among those whose first packet may start now.
@@ -451,6 +490,7 @@ impl Rings {
         let source = &mut self.elements[from];
         let packet = source.packets.pop_front().expect("a packet was granted");
         source.out_free_at = time + self.port;
+        source.granted_at = time;
         self.next[from] = match source.packets.front() {
             Some(next) => next.ready_at.max(source.out_free_at),
             None => Moment::NEVER,
@@ -699,6 +739,18 @@ mod tests {
             arrivals(&mut rings(2, 2), &stream),
             [24 + 9, 9, 8 + 9, 16 + 9]
         );
+    }
+
+    #[test]
+    fn the_memory_controller_goes_last_while_a_packet_is_overdue() {
+        // Each ring that leads from the PPE to element 10 carries a packet of the memory controller
+        // all the time. A packet of the PPE waits for 32 packets, and a next one for 32 more.
+        let mut packets = vec![(0, PPE, 10), (0, PPE, 10)];
+        packets.extend((0..200).map(|n| (0, MIC, [10, 9, 8][n % 3])));
+        let arrivals = arrivals(&mut rings(2, 2), &packets);
+        assert_eq!(arrivals[..2], [256 + 10, 513 + 10]);
+        // Alone, the last packet of the memory controller arrives 3 cycles earlier.
+        assert_eq!(arrivals[201], 199 * 8 + 10 + 3);
     }
 
     #[test]

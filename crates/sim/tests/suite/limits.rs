@@ -4,10 +4,10 @@ use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::mfc::{EffectiveAddress, LsAddr};
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
-    AtomicOp, CellSpe, Cycles, Machine, Mfc, Ppe, RunError, SignalRegister, Span, Spe, SpeId, Wait,
-    Wake,
+    AtomicOp, CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Ppe, RunError, SignalRegister,
+    Span, Spe, SpeId, Wait, Wake,
 };
 use cellworks_sim::{Description, PpeAccess, Sim, SimBuilder};
 
@@ -260,4 +260,48 @@ fn another_machine_runs_on_another_os_thread() {
         program.join().unwrap()
     });
     assert_eq!(sum.unwrap(), 3);
+}
+
+#[test]
+fn a_memory_that_sends_all_the_time_does_not_keep_a_word_from_its_mailbox() {
+    let mut ps3 = Description::built_in("ps3").unwrap();
+    ps3.ppe.start_program_ps.value = 1_000;
+    // Without a refresh, the memory has no pause.
+    ps3.modules[0].refresh_ps.value = 0;
+    let limit = Span::from_femtoseconds(50_000_000_000);
+    let sim = Sim::builder(ps3).limit(limit).build().unwrap();
+    let block = 1 << 14;
+    let data = &sim.allocate(ModuleId::new(0), 12 * block).unwrap();
+    let tags = &[
+        Tag::of::<0>(),
+        Tag::of::<1>(),
+        Tag::of::<2>(),
+        Tag::of::<3>(),
+    ];
+    let end = sim.run(|ppe| {
+        // Three SPEs read with four buffers each, until they have a word.
+        let readers = [0, 1, 2].map(|spe| {
+            ppe.spawn(SpeId::new(spe), move |spe| {
+                for buffer in (0..4).cycle() {
+                    spe.mfc().wait_all(tags[buffer].mask());
+                    if spe.try_read_in_mbox().is_some() {
+                        break;
+                    }
+                    let at = LsAddr((buffer * block) as u32);
+                    let from = data.at((spe.id().index() * 4 + buffer) * block);
+                    let get = RawCommand::get(at, from, block as u32, tags[buffer]);
+                    spe.mfc().issue(get).unwrap();
+                }
+                spe.mfc().wait_all(TagMask::ALL);
+            })
+        });
+        ppe.compute(Cycles(16_000));
+        for spe in [3, 0, 1, 2] {
+            ppe.write_in_mbox(SpeId::new(spe), 1);
+        }
+        for reader in readers {
+            reader.join().unwrap();
+        }
+    });
+    end.unwrap();
 }
