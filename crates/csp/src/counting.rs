@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cellworks_machine::{Flow, Flows, Party, Processor, SpeId};
 use crossbeam_utils::CachePadded;
 
-use crate::item::Item;
-use crate::numbers::is_outside;
-use crate::parcel::{Origin, SENDERS_MAX};
+use crate::channel::parcel::{Origin, SENDERS_MAX};
+use crate::ends::item::Item;
+use crate::network::numbers::is_outside;
 use crate::sync::{self, locked};
 
 /// The number of all threads and tasks that take part through gates.
@@ -169,8 +169,8 @@ pub(crate) struct Tally {
     /// The number of this process as a sender and a reader. No process of another network has it,
     /// because items may stay in a channel until a later network reads them.
     pub sender: u32,
-    /// The number of this process as a [`User`](crate::side::User): another one each time that a
-    /// thread enters a gate, because each time has a tally of its own.
+    /// The number of this process as a [`User`](crate::channel::side::User): another one each
+    /// time that a thread enters a gate, because each time has a tally of its own.
     pub user: u64,
     /// What came from the first sender. Many processes have no other, and it needs no look-up.
     first: Slot,

@@ -115,73 +115,51 @@
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 
-mod alternation;
-#[cfg(feature = "async")]
-mod asynchronous;
-mod cause;
+// Each folder has a `mod.rs`, whose head is a drawing and the order in which to read its files.
+//
+//   ends ──► way ──► channel       the ends of a channel, the ways of an item, what the ends share
+//     │       │         │
+//     └───────┴────┬────┘
+//                  ▼
+//               process ──► transport       who waits and is woken, and how without shared memory
+//                  ▲
+//   network ───────┘                        places processes and runs them
+//     └──► named, outside, counting, deadlock
+//
+// Read `process`, `ends`, `way`, `channel` and `network` in this order, and the rest in any order.
+// `sync` has the types of std that models replace.
+
 mod channel;
 mod counting;
 mod deadlock;
-mod end;
 mod ends;
-mod gate;
-mod held;
-mod item;
-mod link;
-mod lock;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
 mod named;
 mod network;
-mod node;
-mod numbers;
-mod open;
 mod outside;
-mod parcel;
-mod partner;
-mod party;
-mod pending;
-mod place;
-#[cfg(any(feature = "async", all(test, any(loom, shuttle))))]
-mod polled;
-mod prefetch;
 mod process;
-mod process_error;
 pub mod processes;
-mod protocol;
-mod queue;
-mod raw;
-mod running;
-mod shared;
-mod side;
-mod start;
-mod starting;
 mod sync;
 mod transport;
-mod users;
-mod waiting;
-mod waits;
-mod waker;
 mod way;
 
-pub use alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
-#[cfg(feature = "async")]
-pub use asynchronous::{AsyncGate, AsyncReader, AsyncWriter, Reading, Writing};
-pub use channel::{
-    Any, Channel, Items, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer,
-};
 pub use counting::Counted;
 pub use deadlock::{Deadlock, Stuck};
-pub use end::{Ended, Refused, Unsent};
-pub use ends::{Ends, Input, Output};
-pub use gate::Gate;
-pub use item::{Foreign, Item};
+pub use ends::alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
+pub use ends::ended::{Ended, Refused, Unsent};
+pub use ends::input_output::{Ends, Input, Output};
+pub use ends::item::{Foreign, Item};
+pub use ends::{Any, Channel, Items, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer};
 pub use named::error::{Mistake, NamedError};
+pub use network::open::OpenNetwork;
+pub use network::start::{Started, Starter};
 pub use network::{Group, Network, NetworkError};
-pub use open::OpenNetwork;
+#[cfg(feature = "async")]
+pub use outside::asynchronous::{AsyncGate, AsyncReader, AsyncWriter, Reading, Writing};
+pub use outside::gate::Gate;
 pub use outside::{GateError, OutsidePlace};
-pub use place::{Place, PpePlace};
 pub use process::Process;
-pub use process_error::ProcessError;
-pub use start::{Started, Starter};
+pub use process::error::ProcessError;
+pub use process::place::{Place, PpePlace};
 pub use transport::{NoRoomForItem, Traffic, Transport};

@@ -18,19 +18,19 @@ use std::sync::Arc as StdArc;
 use cellworks_machine::{Processor, RemoteWaker, RunId, Sleeper, SpeId, Time, Wait, Wake};
 
 use self::explore::check;
-use crate::alternation::Alternation;
-use crate::channel::{Any, Channel, Reader, Writer};
+use crate::channel::RawChannel;
+use crate::channel::lock::Spin;
+use crate::channel::parcel::Parcel;
+use crate::channel::protocol::Met;
+use crate::channel::side::Side;
 use crate::counting::Counted;
-use crate::end::Ended;
-use crate::lock::Spin;
-use crate::parcel::Parcel;
-use crate::place::Place;
-use crate::polled::Polled;
+use crate::ends::alternation::Alternation;
+use crate::ends::ended::Ended;
+use crate::ends::{Any, Channel, Reader, Writer};
+use crate::network::shared::NetworkState;
+use crate::outside::polled::Polled;
 use crate::process::Process;
-use crate::protocol::Met;
-use crate::raw::RawChannel;
-use crate::shared::NetworkState;
-use crate::side::Side;
+use crate::process::place::Place;
 #[cfg(loom)]
 use crate::sync::barrier;
 use crate::sync::{Arc, Condvar, Mutex, thread};
@@ -206,8 +206,8 @@ struct Network(StdArc<NetworkState>);
 impl Network {
     fn run<R>(&self, seat: &Seats, body: impl FnOnce(&Process<'_, Seats>) -> R) -> R {
         let process = Process::new(seat, "party", &self.0, None);
-        let wake = |waker: crate::waker::Waker| seat.wake(waker.sleeper);
-        crate::pending::with_wakes(self.0.network, &wake, || body(&process))
+        let wake = |waker: crate::channel::waker::Waker| seat.wake(waker.sleeper);
+        crate::process::pending::with_wakes(self.0.network, &wake, || body(&process))
     }
 }
 

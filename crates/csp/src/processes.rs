@@ -50,13 +50,13 @@ use std::ops::Add;
 
 use cellworks_machine::{Span, Time};
 
-use crate::alternation::Alternation;
-use crate::end::Ended;
-use crate::ends::{Input, Output};
-use crate::item::Item;
-use crate::place::Place;
+use crate::ends::alternation::Alternation;
+use crate::ends::ended::Ended;
+use crate::ends::input_output::{Input, Output};
+use crate::ends::item::Item;
 use crate::process::Process;
-use crate::process_error::ProcessError;
+use crate::process::error::ProcessError;
+use crate::process::place::Place;
 
 /// Passes items on (`delta1` of the paper).
 ///

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use crate::end::Ended;
+use crate::ends::ended::Ended;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Act {

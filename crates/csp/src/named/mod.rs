@@ -4,6 +4,8 @@
 //!   create(7, (writer, reader)) ──► the network keeps both ends
 //!                                     └──► writer(7), reader(7): waits until the channel is created
 //! ```
+//!
+//! Read this file first, then `registry` (who may have which end) and `error` (wrong uses).
 
 // Rejected: a look-up with a lock for every operation, as in the functions of the paper.
 
@@ -17,17 +19,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::error::{Act, Mistake, NamedError};
 use self::registry::{Named, OneSide, Wanting};
-use crate::cause::Moment;
-use crate::channel::{Kind, Reader, Writer};
-use crate::item::Item;
-use crate::lock::Spin;
-use crate::place::Place;
+use crate::channel::RawChannel;
+use crate::channel::lock::Spin;
+use crate::channel::side::Side;
+use crate::channel::waiting::Waiting;
+use crate::channel::waker::Woken;
+use crate::ends::item::Item;
+use crate::ends::{Kind, Reader, Writer};
+use crate::network::cause::Moment;
+use crate::network::shared::Failure;
 use crate::process::Process;
-use crate::raw::RawChannel;
-use crate::shared::Failure;
-use crate::side::Side;
-use crate::waiting::Waiting;
-use crate::waker::Woken;
+use crate::process::place::Place;
 
 /// Methods for named channels. An id belongs to one channel of the network during the whole run.
 impl<P: Place> Process<'_, P> {

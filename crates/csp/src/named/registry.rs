@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::error::{Act, Mistake};
+use crate::channel::waker::Waker;
 use crate::sync::locked;
-use crate::waker::Waker;
 
 #[derive(Default)]
 pub(crate) struct Names(Mutex<Registry>);

@@ -4,10 +4,10 @@ use std::fmt;
 
 use cellworks_machine::{SpeId, Time};
 
-use crate::link::Link;
-use crate::parcel::Origin;
-use crate::waiting::Waiting;
-use crate::waker::Woken;
+use crate::channel::link::Link;
+use crate::channel::parcel::Origin;
+use crate::channel::waiting::Waiting;
+use crate::channel::waker::Woken;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {

@@ -3,9 +3,9 @@
 
 use cellworks_machine::Cycles;
 
-/// A step of the [protocol](crate::protocol) on an SPE: some 60 instructions on queues in a local
-/// store. A third of the instructions are loads, of 6 cycles each. Two are branches without a
-/// branch hint, of 18 cycles each (IBM's programming tutorial: latencies of the SPU).
+/// A step of the [protocol](crate::channel::protocol) on an SPE: some 60 instructions on queues
+/// in a local store. A third of the instructions are loads, of 6 cycles each. Two are branches
+/// without a branch hint, of 18 cycles each (IBM's programming tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
 /// Building a request on an SPE, or reading an answer: some 30 instructions.

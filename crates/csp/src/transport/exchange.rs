@@ -15,12 +15,12 @@ use cellworks_machine::{CellMachine, Processor, SpeId};
 use super::choice::{Traffic, Transport};
 use super::items::Items;
 use super::request::Requests;
-use crate::side::Side;
-use crate::starting::Starting;
+use crate::channel::side::Side;
+use crate::channel::waiting::Waiting;
+use crate::channel::waker::Waker;
+use crate::network::starting::Starting;
 use crate::sync::locked;
-use crate::users::{Users, UsersOfSide};
-use crate::waiting::Waiting;
-use crate::waker::Waker;
+use crate::transport::users::{Users, UsersOfSide};
 
 /// The number of main memory lines for channels. With more channels, some share a line.
 const CHANNEL_LINES: usize = 4096;

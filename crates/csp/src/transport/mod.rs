@@ -12,8 +12,8 @@
 //!     │ ◄── signal 2: it is fetched ────┘                    SPE b ◄───────────────    all other steps
 //! ```
 //!
-//! The [protocol](crate::protocol) is the same on all machines: items are Rust values in ordinary
-//! memory. If [SPEs are confined to their local
+//! The [protocol](crate::channel::protocol) is the same on all machines: items are Rust values in
+//! ordinary memory. If [SPEs are confined to their local
 //! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport also performs the
 //! operations of the machine that would move items and messages. On a simulated machine these
 //! operations take time. No process goes on before its message has arrived.
@@ -34,6 +34,10 @@
 //! item, the SPE first flushes waiting items to main memory, the oldest first. Items of the PPE
 //! wait in main memory. If the PPE reads an item of an SPE, it makes the SPE's MFC copy the item to
 //! main memory (proxy queue).
+//!
+//! Read `choice` first, then `carrier` (what a process asks for), `spe` and `ppe` (the carriers of
+//! both kinds of processors), and the data that they share: `exchange`, `items`, `request`, and
+//! `users` of a channel. `costs` has the times of all of it.
 
 mod carrier;
 mod choice;
@@ -43,6 +47,7 @@ mod items;
 mod ppe;
 mod request;
 mod spe;
+pub(crate) mod users;
 
 use std::sync::Arc;
 
@@ -57,7 +62,7 @@ use ppe::PpeCarrier;
 pub(crate) use spe::EndOfProgram;
 use spe::SpeCarrier;
 
-use crate::starting::Starting;
+use crate::network::starting::Starting;
 
 /// The functions that make the carriers of a network on a Cell.
 pub(crate) struct Carriers<M: Machine> {

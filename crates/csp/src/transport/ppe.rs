@@ -18,11 +18,11 @@ use super::costs::{
 use super::exchange::{Exchange, Route};
 use super::items::{Bytes, issue_all, signal_of};
 use super::spe::{Asked, wake_bit};
-use crate::link::Link;
-use crate::parcel::Origin;
+use crate::channel::link::Link;
+use crate::channel::parcel::Origin;
+use crate::channel::waiting::Waiting;
+use crate::channel::waker::Woken;
 use crate::sync::locked;
-use crate::waiting::Waiting;
-use crate::waker::Woken;
 
 pub(crate) struct PpeCarrier<'a, C> {
     core: &'a C,

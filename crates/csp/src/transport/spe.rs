@@ -15,11 +15,11 @@ use super::choice::Transport;
 use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
 use super::exchange::{Exchange, Route};
 use super::items::{Bytes, CommandOf, HOLDER, issue_all, no_room_for_item, room_of, signal_of};
-use crate::link::Link;
-use crate::parcel::Origin;
+use crate::channel::link::Link;
+use crate::channel::parcel::Origin;
+use crate::channel::waiting::Waiting;
+use crate::channel::waker::Woken;
 use crate::sync::locked;
-use crate::waiting::Waiting;
-use crate::waker::Woken;
 
 /// The register for signals that a process may go on: see [`wake_bit`].
 const WAKE: SignalRegister = SignalRegister::One;

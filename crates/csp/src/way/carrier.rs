@@ -3,15 +3,15 @@
 use std::panic::Location;
 
 use super::wait;
-use crate::end::Ended;
-use crate::lock::Lock;
-use crate::node::Node;
-use crate::parcel::Parcel;
-use crate::place::Place;
+use crate::channel::RawChannel;
+use crate::channel::lock::Lock;
+use crate::channel::node::Node;
+use crate::channel::parcel::Parcel;
+use crate::channel::protocol::{Met, Refused};
+use crate::channel::side::Side;
+use crate::ends::ended::Ended;
 use crate::process::Process;
-use crate::protocol::{Met, Refused};
-use crate::raw::RawChannel;
-use crate::side::Side;
+use crate::process::place::Place;
 
 #[track_caller]
 #[cold]
@@ -46,7 +46,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
 ///
 /// # Safety
 ///
-/// The caller meets the conditions of [`Queue::push`](crate::queue::Queue::push).
+/// The caller meets the conditions of [`Queue::push`](crate::channel::queue::Queue::push).
 unsafe fn step<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     side: Side,

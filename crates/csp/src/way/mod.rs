@@ -1,20 +1,29 @@
 //! The ways of an item through a channel, and the choice between these ways.
 //!
+//! ```text
+//!   write, read ──► ring ──┬──► word ──► step       processors share memory
+//!                          └──► carrier             processors share no memory
+//! ```
+//!
+//! An arrow leads to the way that is tried next, if the item cannot go by the way before it.
+//!
 //! | way | items | cost |
 //! |---|---|---|
 //! | [`ring`] | items of a buffer with one writer and one reader (1) | one store, and no lock |
 //! | [`word`] | items of a rendezvous of one writer and one reader (2) | one compare-and-exchange by each side |
-//! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
+//! | [`step`] | all other items | a step of the [protocol](crate::channel::protocol) under the lock |
 //! | [`carrier`] | all items, if processors share no memory | a step of the protocol, with messages |
 //!
 //! 1. While no process waits at the channel, and no alternation uses the other end: see
 //!    [`Ring`](ring::Ring).
-//! 2. While the channel has no guards and has not ended: see [`crate::lock`].
+//! 2. While the channel has no guards and has not ended: see [`crate::channel::lock`].
 //!
 //! All ways have the same result as a step under the lock. A process that finds no partner
 //! [waits](wait). Calls that do not wait, or wait until a deadline, use only the ring buffer or a
 //! step, which a carrier performs if processors share no memory: see [`patience`]. Alternations
-//! call steps of the protocol themselves: see [`crate::alternation`].
+//! call steps of the protocol themselves: see [`crate::ends::alternation`].
+//!
+//! Read this file first, then `word` and `wait`, then `step` and `carrier`, `ring` and `patience`.
 
 pub(crate) mod carrier;
 pub(crate) mod patience;
@@ -27,12 +36,12 @@ use std::collections::VecDeque;
 use std::panic::Location;
 
 use self::word::Otherwise;
-use crate::end::{Ended, Unsent};
-use crate::item::Item;
-use crate::lock::Lock;
-use crate::place::Place;
+use crate::channel::ChannelEnd;
+use crate::channel::lock::Lock;
+use crate::ends::ended::{Ended, Unsent};
+use crate::ends::item::Item;
 use crate::process::Process;
-use crate::raw::ChannelEnd;
+use crate::process::place::Place;
 
 /// Writes an item. Returns when a reader or the buffer has the item.
 #[track_caller]

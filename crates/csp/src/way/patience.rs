@@ -1,22 +1,22 @@
 //! Reads and writes that do not wait, or wait until a deadline: through the ring buffer, or by a
-//! step of the [protocol](crate::protocol) under the channel's lock.
+//! step of the [protocol](crate::channel::protocol) under the channel's lock.
 
 use std::panic::Location;
 
 use cellworks_machine::Time;
 
 use super::wait::{InFrame, leave};
-use crate::end::{Ended, Refused, Unsent};
-use crate::item::Item;
-use crate::lock::Lock;
-use crate::node::{InLine, Node, Outcome};
-use crate::parcel::Parcel;
-use crate::place::Place;
+use crate::channel::lock::Lock;
+use crate::channel::node::{InLine, Node, Outcome};
+use crate::channel::parcel::Parcel;
+use crate::channel::protocol::Met;
+use crate::channel::side::Side;
+use crate::channel::waiting::Waiting;
+use crate::channel::{ChannelEnd, RawChannel};
+use crate::ends::ended::{Ended, Refused, Unsent};
+use crate::ends::item::Item;
 use crate::process::Process;
-use crate::protocol::Met;
-use crate::raw::{ChannelEnd, RawChannel};
-use crate::side::Side;
-use crate::waiting::Waiting;
+use crate::process::place::Place;
 
 /// Writes an item if the item is taken before `deadline`. Without a deadline, does not wait.
 #[track_caller]

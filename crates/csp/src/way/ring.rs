@@ -29,13 +29,13 @@ use std::{ptr, slice};
 
 use crossbeam_utils::CachePadded;
 
+use crate::channel::parcel::{Origin, Parcel};
+use crate::channel::prefetch;
+use crate::channel::side::{Side, User};
 use crate::counting::{ReadCount, Received, Tally};
-use crate::item::Item;
-use crate::parcel::{Origin, Parcel};
-use crate::place::Place;
-use crate::prefetch;
+use crate::ends::item::Item;
 use crate::process::Process;
-use crate::side::{Side, User};
+use crate::process::place::Place;
 use crate::sync::{
     Arc, AtomicBool, AtomicU64, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin,
 };

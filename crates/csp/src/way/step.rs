@@ -1,19 +1,19 @@
-//! The way of an item through a step of the [protocol](crate::protocol), for all channels.
+//! The way of an item through a step of the [protocol](crate::channel::protocol), for all channels.
 
 // Rejected: one function with the step as a closure, which it calls directly or passes to a
 // carrier. The closure was not inlined, and a communication took 43 ns instead of 17 ns.
 
 use super::wait;
-use crate::end::Ended;
-use crate::lock::Lock;
-use crate::node::Node;
-use crate::parcel::Parcel;
-use crate::place::Place;
+use crate::channel::RawChannel;
+use crate::channel::lock::Lock;
+use crate::channel::node::Node;
+use crate::channel::parcel::Parcel;
+use crate::channel::protocol::{Met, Refused};
+use crate::channel::side::Side;
+use crate::channel::waker::Woken;
+use crate::ends::ended::Ended;
 use crate::process::Process;
-use crate::protocol::{Met, Refused};
-use crate::raw::RawChannel;
-use crate::side::Side;
-use crate::waker::Woken;
+use crate::process::place::Place;
 
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -40,13 +40,13 @@ pub(super) fn read<T, L: Lock, P: Place>(
     })
 }
 
-/// Performs [`step_or_push`](crate::protocol::State::step_or_push) for a writer or a reader.
-/// `WRITES` is a constant, because with an argument, a communication with an alternation took 5 ns
-/// more.
+/// Performs [`step_or_push`](crate::channel::protocol::State::step_or_push) for a writer or a
+/// reader. `WRITES` is a constant, because with an argument, a communication with an alternation
+/// took 5 ns more.
 ///
 /// # Safety
 ///
-/// The caller meets the conditions of [`Queue::push`](crate::queue::Queue::push).
+/// The caller meets the conditions of [`Queue::push`](crate::channel::queue::Queue::push).
 #[inline(never)]
 unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
     channel: &RawChannel<T, L>,

@@ -3,21 +3,21 @@
 // Rejected: to decide how to poll only when the core is idle (60 ns), and separate code for a
 // partner on another core (77 ns). A ping-pong between two cores takes 44 ns now (Zen 4).
 
-use crate::end::Ended;
-use crate::lock::Lock;
-use crate::node::{InLine, Node, Outcome};
-use crate::parcel::{Parcel, take_parcel};
-use crate::place::Place;
+use crate::channel::RawChannel;
+use crate::channel::lock::Lock;
+use crate::channel::node::{InLine, Node, Outcome};
+use crate::channel::parcel::{Parcel, take_parcel};
+use crate::channel::protocol::{Met, Refused};
+use crate::channel::side::Side;
+use crate::channel::waiting::{ToRead, ToWrite, Why};
+use crate::ends::ended::Ended;
 use crate::process::Process;
-use crate::protocol::{Met, Refused};
-use crate::raw::RawChannel;
-use crate::side::Side;
+use crate::process::place::Place;
 use crate::sync::Backoff;
-use crate::waiting::{ToRead, ToWrite, Why};
 
 /// The wait of a process at a channel, on the stack of the call that waits. When this call ends,
-/// the destructor takes the node out of the channel's queue or [word](crate::lock). If another
-/// process has already taken the node out, the destructor waits until it is served.
+/// the destructor takes the node out of the channel's queue or [word](crate::channel::lock). If
+/// another process has already taken the node out, the destructor waits until it is served.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,

@@ -1,4 +1,4 @@
-//! The way of an item through the word of a channel: see [`crate::lock`].
+//! The way of an item through the word of a channel: see [`crate::channel::lock`].
 
 // Rejected, because communications on one core did not become faster: fewer taken branches, fewer
 // stores, and other distances in memory between the stacks of two processes.
@@ -6,18 +6,18 @@
 use std::mem::MaybeUninit;
 
 use super::wait;
-use crate::end::Ended;
-use crate::lock::{Lock, Word};
-use crate::node::{InLine, Node, Outcome};
-use crate::parcel::{Parcel, take_parcel};
-use crate::partner::Partner;
-use crate::place::Place;
-use crate::prefetch;
+use crate::channel::RawChannel;
+use crate::channel::lock::{Lock, Word};
+use crate::channel::node::{InLine, Node, Outcome};
+use crate::channel::parcel::{Parcel, take_parcel};
+use crate::channel::partner::Partner;
+use crate::channel::prefetch;
+use crate::channel::protocol::Refused;
+use crate::channel::side::Side;
+use crate::channel::waker::Waker;
+use crate::ends::ended::Ended;
 use crate::process::Process;
-use crate::protocol::Refused;
-use crate::raw::RawChannel;
-use crate::side::Side;
-use crate::waker::Waker;
+use crate::process::place::Place;
 
 /// The number of times that a writer polls for a waiting reader, if the reader of the writer's last
 /// item was on another core. Giving an item to a waiting reader takes less time than waiting until

@@ -10,7 +10,7 @@
 //!
 //! No runtime is named here: an end keeps the waker of the task, and the process that serves the
 //! end wakes it. A poll takes locks for some tens of instructions, and never waits. The wait of an
-//! end is in [`polled`](crate::polled), and the seat of a task in [`outside`](crate::outside).
+//! end is in [`polled`](super::polled), and the seat of a task in [`outside`](super).
 
 // Rejected: `Stream` and `Sink`. They would be the only dependency of the feature, and
 // `stream::poll_fn` makes a stream of `poll_read`. A `Sink` takes an item before it is written.
@@ -22,19 +22,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use crate::channel::{LockOf, One, Reader, Shared, Writer};
-use crate::end::{Ended, Refused, Unsent};
-use crate::item::Item;
-use crate::link::Link;
-use crate::outside::{Inside, OwnSeat, Standing};
-use crate::parcel::{Origin, Parcel};
-use crate::pending;
-use crate::polled::Polled;
-use crate::process::Identity;
-use crate::protocol::Met;
-use crate::raw::ChannelEnd;
-use crate::side::Side;
-use crate::waker::{Waker, Woken};
+use super::polled::Polled;
+use super::{Inside, OwnSeat, Standing};
+use crate::channel::ChannelEnd;
+use crate::channel::link::Link;
+use crate::channel::parcel::{Origin, Parcel};
+use crate::channel::protocol::Met;
+use crate::channel::side::Side;
+use crate::channel::waker::{Waker, Woken};
+use crate::ends::ended::{Ended, Refused, Unsent};
+use crate::ends::item::Item;
+use crate::ends::{LockOf, One, Reader, Shared, Writer};
+use crate::process::{Identity, pending};
 
 /// A gate for a task of an async runtime. It is not `Clone`: for several tasks, clone the
 /// [`Gate`](crate::Gate) before, or call [`another`](Self::another).

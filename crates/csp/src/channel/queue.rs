@@ -6,14 +6,14 @@
 //!
 //! The channel's lock protects the queue and its nodes, with two exceptions. A waiting process
 //! reads the outcome in its own node without the lock. The node of the only waiting process may be
-//! in the channel's [word](crate::lock), and belongs to the process that takes it out of the word.
+//! in the channel's [word](super::lock), and belongs to the process that takes it out of the word.
 
 use std::ptr;
 
-use crate::node::{Node, Outcome};
-use crate::parcel::Parcel;
+use super::node::{Node, Outcome};
+use super::parcel::Parcel;
+use super::waker::Waker;
 use crate::sync::Ordering;
-use crate::waker::Waker;
 
 pub(crate) struct Queue<T> {
     first: *const Node<T>,

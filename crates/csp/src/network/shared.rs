@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{Payload, Processor, SpeId, StackError};
 
-use crate::cause::Moment;
+use super::cause::Moment;
+use super::starting::Starting;
 use crate::counting::Counting;
+use crate::deadlock::waits::Waits;
 use crate::named::error::NamedError;
 use crate::named::registry::Names;
-use crate::starting::Starting;
 use crate::sync::locked;
 use crate::transport::{Exchange, NoRoomForItem};
-use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
     /// An even number that no other network of this program has. The next odd number identifies the

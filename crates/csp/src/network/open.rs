@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use cellworks_machine::{RunId, Spe, Wake};
 
+use super::run_process;
+use super::running::Running;
+use super::shared::{Failure, NetworkState};
 use crate::counting::Counted;
-use crate::network::run_process;
-use crate::pending;
-use crate::process::Process;
-use crate::running::Running;
-use crate::shared::{Failure, NetworkState};
+use crate::process::{Process, pending};
 
 /// A network for programs that already run on a machine, such as the tasks of a pool. A program is
 /// a process of the network during its call of [`process`](Self::process).

@@ -18,18 +18,18 @@ use std::sync::{Arc, Mutex};
 
 use cellworks_machine::{Processor, Spe, SpeId};
 
-use crate::channel::{Channel, Reader};
-use crate::end::Ended;
-use crate::item::Item;
-use crate::place::Place;
+use super::shared::NetworkState;
+use super::starting::Living;
+use crate::channel::waiting::Waiting;
+use crate::channel::waker::{Waker, Woken};
+use crate::ends::ended::Ended;
+use crate::ends::item::Item;
+use crate::ends::{Channel, Reader};
 use crate::process::Process;
-use crate::process_error::ProcessError;
-use crate::shared::NetworkState;
-use crate::starting::Living;
+use crate::process::error::ProcessError;
+use crate::process::place::Place;
 use crate::sync::locked;
 use crate::transport::{Asker, Carrier};
-use crate::waiting::Waiting;
-use crate::waker::{Waker, Woken};
 
 /// Starts processes of a network while the network runs: see
 /// [`Network::starter`](crate::Network::starter).

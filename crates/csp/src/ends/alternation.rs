@@ -10,20 +10,20 @@ use std::sync::Arc as StdArc;
 
 use cellworks_machine::Time;
 
-use crate::channel::{Reach, Reader, Writer};
-use crate::end::Ended;
-use crate::item::Item;
-use crate::link::Link;
-use crate::lock::Lock;
-use crate::party::{Guard, Outcome, Party};
-use crate::place::Place;
+use super::ended::Ended;
+use super::item::Item;
+use super::{Reach, Reader, Writer};
+use crate::channel::RawChannel;
+use crate::channel::link::Link;
+use crate::channel::lock::Lock;
+use crate::channel::party::{Guard, Outcome, Party};
+use crate::channel::protocol::Met;
+use crate::channel::side::Side;
+use crate::channel::waiting::Waiting;
+use crate::channel::waker::Woken;
+use crate::process::place::Place;
 use crate::process::{Identity, Process, TURN};
-use crate::protocol::Met;
-use crate::raw::RawChannel;
-use crate::side::Side;
 use crate::sync::{Arc, AtomicU64, Ordering};
-use crate::waiting::Waiting;
-use crate::waker::Woken;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
@@ -190,7 +190,7 @@ use sealed::AsGuard as _;
 trait Listed {
     /// Performs a ready guard. If the guard is not ready, clears its bit in [`Word::ready`].
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
-    /// See [`State::meets`](crate::protocol::State::meets).
+    /// See [`State::meets`](crate::channel::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
     fn link(&self) -> &dyn Link;

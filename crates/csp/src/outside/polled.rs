@@ -1,4 +1,4 @@
-//! The wait of an end that is polled: the end of an [async task](crate::asynchronous).
+//! The wait of an end that is polled: the end of an [async task](super::asynchronous).
 //!
 //! ```text
 //!   poll ── performs a step ──► an item was exchanged, or the channel has ended
@@ -7,22 +7,22 @@
 //!                                               └─────── cancel: no longer listed
 //! ```
 //!
-//! The end has an alternation's [party](crate::party) with one guard. A guard is in no frame, so it
-//! may be forgotten.
+//! The end has an alternation's [party](crate::channel::party) with one guard. A guard is in
+//! no frame, so it may be forgotten.
 //!
 //! - A reader *waits*: a partner may put an item into its guard at any time. An item that came
 //!   before the wait was cancelled is kept for the next read.
 //! - A writer *listens*: a partner wakes it, and it writes the item in its next poll. So an item is
 //!   written in a poll or not at all.
 
-use crate::lock::Lock;
-use crate::parcel::Parcel;
-use crate::party::{Guard, Outcome, Party};
-use crate::protocol::Met;
-use crate::raw::RawChannel;
-use crate::side::Side;
+use crate::channel::RawChannel;
+use crate::channel::lock::Lock;
+use crate::channel::parcel::Parcel;
+use crate::channel::party::{Guard, Outcome, Party};
+use crate::channel::protocol::Met;
+use crate::channel::side::Side;
+use crate::channel::waker::{Waker, Woken};
 use crate::sync::{Arc, AtomicU64, Ordering};
-use crate::waker::{Waker, Woken};
 
 pub(crate) struct Polled<T> {
     side: Side,

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex};
 
+use crate::channel::waker::{Waker, Woken};
 use crate::sync::locked;
-use crate::waker::{Waker, Woken};
 
 type Wake<'a> = dyn Fn(Waker) + 'a;
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A party that *listens* waits, too, but other processes only poke it: it performs its guard
-//! itself. An end that [is polled](crate::polled) listens to write.
+//! itself. An end that [is polled](crate::outside::polled) listens to write.
 //!
 //! While the alternation is active, only the alternation itself performs its guards, under the
 //! locks of their channels. While the alternation waits, another process at one of its channels may
@@ -19,9 +19,9 @@
 //! compare-and-exchange succeeds, the guard has not changed since this process read the state. A
 //! process that has taken a party waits for no lock or party.
 
-use crate::parcel::Parcel;
+use super::parcel::Parcel;
+use super::waker::Waker;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
-use crate::waker::Waker;
 
 const TAG_BITS: u32 = 3;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;

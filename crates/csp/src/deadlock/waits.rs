@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::held::Held;
-use crate::link::Link;
-use crate::side::Side;
+use super::held::Held;
+use crate::channel::link::Link;
+use crate::channel::side::Side;
+use crate::channel::waiting::Waiting;
 use crate::sync::locked;
-use crate::waiting::Waiting;
 
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<Known>);
@@ -148,7 +148,7 @@ impl Waits {
 /// Returns whether a line is one of this crate that says nothing to the user. The [standard
 /// processes](crate::processes) call methods as the user's processes do.
 pub(crate) fn is_within(at: &Location<'_>) -> bool {
-    let source = file!().strip_suffix("waits.rs").unwrap_or(file!());
+    let source = file!().strip_suffix("deadlock/waits.rs").unwrap_or(file!());
     let place = at.file().strip_prefix(source);
     place.is_some_and(|place| place != "processes.rs")
 }

@@ -4,9 +4,9 @@ use std::ptr;
 
 use cellworks_machine::{Processor, SpeId};
 
-use crate::parcel::Parcel;
+use super::parcel::Parcel;
+use super::waker::Waker;
 use crate::sync::{self, AtomicU32, AtomicUsize, Ordering, UnsafeCell};
-use crate::waker::Waker;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
 /// The node of a process that may wait at a channel, in the frame of the call that waits. The node
 /// is not a field of a larger value, because an exclusive reference to the larger value would
 /// forbid other processes to access the node. A channel of one writer and one reader has a node for
-/// each of them: see [`RawChannel`](crate::raw::RawChannel).
+/// each of them: see [`RawChannel`](crate::channel::RawChannel).
 #[repr(C, align(16))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
@@ -30,7 +30,7 @@ pub(crate) struct Node<T> {
     polls: AtomicU32,
     /// The OS thread of a process whose place is in `polls`.
     thread: AtomicUsize,
-    /// The next node in the queue, or null in a [word](crate::lock). Accessed under the lock.
+    /// The next node in the queue, or null in a [word](super::lock). Accessed under the lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
     /// The waker of the waiting process, which writes this field. The process that serves the node
     /// reads it. Storing a copy would take longer.

@@ -1,20 +1,46 @@
-//! The raw channel, which ends and alternations share.
+//! The raw channel, which its ends and alternations share.
+//!
+//! ```text
+//!   Writer's ChannelEnd ─┐                                                  ┌─ Reader's ChannelEnd
+//!                        ▼                                                  ▼
+//!   RawChannel   lock: the word at which one writer and one reader meet without the lock
+//!                reader, writer: the nodes of the only reader and the only writer
+//!                state, under the lock: buffer, queues of nodes, guards of alternations
+//! ```
+//!
+//! Read `node` first (what a waiting process leaves at a channel), then `lock` (the word, and the
+//! lock in it), `queue` (several waiting nodes), `party` (what an alternation leaves) and
+//! `protocol` (the steps under the lock). `waker` has the processes that a step wakes. `link` and
+//! `waiting` are a channel for reports and transports. How an item goes is in [`way`](crate::way).
+
+pub(crate) mod link;
+pub(crate) mod lock;
+pub(crate) mod node;
+pub(crate) mod parcel;
+pub(crate) mod partner;
+pub(crate) mod party;
+pub(crate) mod prefetch;
+pub(crate) mod protocol;
+pub(crate) mod queue;
+pub(crate) mod side;
+pub(crate) mod waiting;
+pub(crate) mod waker;
 
 use std::panic::Location;
 use std::sync::{Mutex, OnceLock};
 // Models use these atomics of std, too, because reports are no part of the protocol.
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::link::{Carried, Link};
-use crate::lock::{AcrossSpes, Lock, Word};
-use crate::node::{InLine, Node};
-use crate::partner::Partner;
+use self::link::{Carried, Link};
+use self::lock::{AcrossSpes, Lock, Word};
+use self::node::{InLine, Node};
+use self::partner::Partner;
+use self::protocol::State;
+use self::side::Side;
+use self::waiting::Waiting;
+use crate::network::running;
 use crate::process::Identity;
-use crate::protocol::State;
-use crate::running;
-use crate::side::Side;
 use crate::sync::{self, UnsafeCell};
-use crate::waiting::Waiting;
 use crate::way::ring::Ring;
 
 // The fields that steps of the protocol change come first, at the start of a cache line.

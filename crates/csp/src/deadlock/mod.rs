@@ -1,4 +1,18 @@
 //! The report of a deadlock: the cycle of waits.
+//!
+//! ```text
+//!   the machine finds that no thread can go on, and cancels all processes
+//!     │
+//!     ├─► each wait unwinds    ──► waits: who waited, for which end of which channel
+//!     ├─► its ends are dropped ──► held: who had which end
+//!     ▼
+//!   Deadlock: who waits for an end that a process has, waits for that process; a cycle is the cause
+//! ```
+//!
+//! Read `held` and `waits`, which record, and then this file, which reports.
+
+pub(crate) mod held;
+pub(crate) mod waits;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,9 +20,9 @@ use std::panic::Location;
 
 use cellworks_machine::Waiting;
 
-use crate::numbers::is_outside;
-use crate::side::Side;
-use crate::waits::{Entry, Known, Operation};
+use self::waits::{Entry, Known, Operation};
+use crate::channel::side::Side;
+use crate::network::numbers::is_outside;
 
 /// A process that waited in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]

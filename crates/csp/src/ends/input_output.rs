@@ -2,13 +2,13 @@
 
 use cellworks_machine::Time;
 
-use crate::alternation::{Alternation, ReadGuard, WriteGuard};
-use crate::channel::{Reach, Reader, Writer};
-use crate::end::{Ended, Refused, Unsent};
-use crate::item::Item;
-use crate::place::Place;
+use super::alternation::{Alternation, ReadGuard, WriteGuard};
+use super::ended::{Ended, Refused, Unsent};
+use super::item::Item;
+use super::{Reach, Reader, Writer};
 use crate::process::Process;
-use crate::process_error::ProcessError;
+use crate::process::error::ProcessError;
+use crate::process::place::Place;
 
 /// An end of a channel, or a tuple, array or vector of ends. `poison_all` poisons all channels.
 pub trait Ends {

@@ -5,9 +5,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::cause;
-use crate::link::Link;
-use crate::side::Side;
+use crate::channel::link::Link;
+use crate::channel::side::Side;
+use crate::network::cause;
 
 /// The identifier of an end: its channel's address and its side. Equal for clones of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

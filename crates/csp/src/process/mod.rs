@@ -1,7 +1,23 @@
 //! Processes, and their methods for the ends of channels.
+//!
+//! ```text
+//!   ends, alternations ──► Process ──► Place: waits and wakes   an SPE, the PPE, a thread outside
+//!                            │
+//!                            ├──► Carrier: performs steps, if processors share no memory
+//!                            ├──► Tally: counts what is read, if the network counts
+//!                            └──► Identity: its name and number, for reports
+//!
+//!   an end is dropped in any destructor ──► pending: wakes without a Process
+//! ```
+//!
+//! Read `place` first, then this file, `error` (why a process ends early) and `pending`.
 
 // Rejected: several threads that wait in one process. Without shared memory, a message names only
 // the process, so one thread took the message of another thread, which then waited for ever.
+
+pub(crate) mod error;
+pub(crate) mod pending;
+pub(crate) mod place;
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,22 +27,21 @@ use std::thread::panicking;
 
 use cellworks_machine::{SpeId, Time};
 
+use self::place::Place;
+use crate::channel::link::Link;
+use crate::channel::lock::Lock;
+use crate::channel::node::WayToWake;
+use crate::channel::parcel::{Origin, Parcel};
+use crate::channel::side::User;
+use crate::channel::waiting::{Waiting, Why};
+use crate::channel::waker::{Waker, Woken};
 use crate::counting::{OUTSIDE, Rank, Tally};
-use crate::held;
-use crate::item::Item;
-use crate::link::Link;
-use crate::lock::Lock;
-use crate::node::WayToWake;
+use crate::deadlock::held;
+use crate::ends::item::Item;
+use crate::network::shared::{NetworkState, outside_of};
 use crate::outside::OutsidePlace;
-use crate::parcel::{Origin, Parcel};
-use crate::pending;
-use crate::place::Place;
-use crate::shared::{NetworkState, outside_of};
-use crate::side::User;
 use crate::sync;
 use crate::transport::{Asker, Carrier, Stepped};
-use crate::waiting::{Waiting, Why};
-use crate::waker::{Waker, Woken};
 
 /// A process of a network. Its program passes this value to each operation on a channel.
 ///

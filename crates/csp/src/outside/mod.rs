@@ -1,13 +1,30 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
+//! ```text
+//!   OS thread ── Gate::enter ──────► OutsidePlace: a process, which sleeps in the operating system
+//!                                        │
+//!                                      seat ──► the machine counts it while it does not wait
+//!                                        │
+//!   async task ── AsyncGate::enter ──► AsyncReader, AsyncWriter: a poll never waits
+//! ```
+//!
 //! An outside thread sleeps in the operating system, not in the machine. Its [`Waker`] has a
 //! network number that no process on a processor has: see [`outside_of`].
 //!
 //! The machine reports a deadlock if all threads that it counts wait. It does not count an outside
 //! thread that waits, until a process wakes the thread and thereby makes the machine count it.
 //!
-//! An [async task](crate::asynchronous) has a seat, too. It does not sleep: to notify its seat
-//! wakes its runtime.
+//! An [async task](self::asynchronous) has a seat, too. It does not sleep: to notify its
+//! seat wakes its runtime.
+//!
+//! Read `gate` first, then this file with the seats, and then `asynchronous` and `polled` (the wait
+//! of a task's end).
+
+#[cfg(feature = "async")]
+pub(crate) mod asynchronous;
+pub(crate) mod gate;
+#[cfg(any(feature = "async", all(test, any(loom, shuttle))))]
+pub(crate) mod polled;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -24,13 +41,13 @@ use cellworks_machine::{
 // Not `crate::sync::Backoff`, which models replace: models have no outside threads.
 use crossbeam_utils::Backoff;
 
+use crate::channel::waker::Waker;
 #[cfg(feature = "async")]
 use crate::counting::Counting;
-use crate::numbers::FIRST_OUTSIDE;
-use crate::pending;
-use crate::shared::{NetworkState, outside_of};
+use crate::network::numbers::FIRST_OUTSIDE;
+use crate::network::shared::{NetworkState, outside_of};
+use crate::process::pending;
 use crate::sync::locked;
-use crate::waker::Waker;
 
 /// An OS thread outside the machine, as the place of a process: see
 /// [`Gate::enter`](crate::Gate::enter).

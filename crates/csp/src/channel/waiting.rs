@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::link::Link;
+use super::link::Link;
 
 /// Calls a closure for each guard of an alternation, with the operation of the guard.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;

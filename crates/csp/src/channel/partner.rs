@@ -1,8 +1,8 @@
 //! The partner of an end of a channel: the process with which the end last exchanged an item.
 
-use crate::lock::Lock;
-use crate::node::Node;
-use crate::prefetch;
+use super::lock::Lock;
+use super::node::Node;
+use super::prefetch;
 
 /// The address of the last node of the partner, plus one if the partner was on another core. The
 /// partner will probably wait with a node at the same address, so this address is prefetched.

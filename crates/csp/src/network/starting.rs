@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use cellworks_machine::SpeId;
 
-use crate::pending;
+use crate::channel::waker::{Waker, Woken};
+use crate::process::pending;
 use crate::sync::locked;
-use crate::waker::{Waker, Woken};
 
 #[derive(Debug, Default)]
 pub(crate) struct Starting {

@@ -14,8 +14,8 @@ use std::fmt;
 use std::sync::Arc;
 
 #[cfg(feature = "async")]
-use crate::asynchronous::AsyncGate;
-use crate::outside::{GateError, OutsidePlace};
+use super::asynchronous::AsyncGate;
+use super::{GateError, OutsidePlace};
 use crate::process::Process;
 
 /// The ends of channels by which an OS thread outside the machine communicates with a network.

@@ -8,9 +8,22 @@
 //!                  │
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
+//!
+//! Read this file first, and `shared` beside it (the state that the processes of a network share).
+//! `start` lets processes start others, for which `starting` counts the living ones. `open` is a
+//! network of programs that run already. `cause` finds which of several failures was first.
+//! `running` and `numbers` tell networks and threads outside apart.
 
 // Rejected: to name the machine only in `run`. The type of a process's place would then be unknown
 // where its body is written, and `process` could not panic if the SPE does not exist.
+
+pub(crate) mod cause;
+pub(crate) mod numbers;
+pub(crate) mod open;
+pub(crate) mod running;
+pub(crate) mod shared;
+pub(crate) mod start;
+pub(crate) mod starting;
 
 use std::cell::Cell;
 use std::error::Error;
@@ -23,27 +36,26 @@ use cellworks_machine::{
     Machine, PanicPayload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError, Wake,
 };
 
-use crate::cause::{self, Moment};
+use self::cause::Moment;
+use self::running::Running;
+use self::shared::{Failure, NetworkState};
+use self::start::{NewStarted, Starter, Starts};
+use self::starting::Living;
+use crate::channel::waker::Waker;
 use crate::counting::{Counted, Counting, Rank};
-use crate::deadlock::Deadlock;
-use crate::gate::Gate;
-use crate::held;
+use crate::deadlock::waits::is_within;
+use crate::deadlock::{Deadlock, held};
 use crate::named::error::NamedError;
 use crate::outside::OwnGates;
-use crate::pending;
-use crate::place::{Place, PpePlace};
+use crate::outside::gate::Gate;
 use crate::process::Process;
-use crate::process_error::ProcessError;
-use crate::running::{self, Running};
-use crate::shared::{Failure, NetworkState};
-use crate::start::{NewStarted, Starter, Starts};
-use crate::starting::Living;
+use crate::process::error::ProcessError;
+use crate::process::pending;
+use crate::process::place::{Place, PpePlace};
 use crate::transport::{
     Carrier, CarrierOfSpe, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, NoRoomForItem,
     Traffic, Transport,
 };
-use crate::waits::is_within;
-use crate::waker::Waker;
 
 /// A group of processes of one SPE. The group is made on this SPE, so its processes may share
 /// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).

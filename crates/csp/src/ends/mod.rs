@@ -1,4 +1,21 @@
-//! Channels and their ends.
+//! Channels and their ends, which programs use.
+//!
+//! ```text
+//!   Channel::new().named(..).buffered(..) ── one_to_one() ... ──► Writer, Reader
+//!
+//!   write, read, items     ──► the ways of an item (crate::way)
+//!   try_write, write_until ──► the same, without a wait or until a time (crate::way::patience)
+//!   several ends at once   ──► Alternation: waits until one of its guards is ready
+//!   poison, close, drop    ──► the channel ends; its waiting writers get their items back
+//! ```
+//!
+//! This file has the builder of channels, and both ends. Then read `item` (what a channel carries),
+//! `ended` (how it ends), `input_output` (traits of ends of any type) and `alternation`.
+
+pub(crate) mod alternation;
+pub(crate) mod ended;
+pub(crate) mod input_output;
+pub(crate) mod item;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,18 +26,17 @@ use std::sync::Arc;
 
 use cellworks_machine::Time;
 
-use crate::end::{Ended, Refused, Unsent};
-use crate::held;
-use crate::item::Item;
-use crate::link::Link;
-use crate::lock::{Spin, Turns};
-use crate::parcel::Parcel;
-use crate::pending;
-use crate::place::Place;
-use crate::process::Process;
-use crate::raw::{ChannelEnd, RawChannel};
-use crate::side::Side;
-use crate::waker::Woken;
+use self::ended::{Ended, Refused, Unsent};
+use self::item::Item;
+use crate::channel::link::Link;
+use crate::channel::lock::{Spin, Turns};
+use crate::channel::parcel::Parcel;
+use crate::channel::side::Side;
+use crate::channel::waker::Woken;
+use crate::channel::{ChannelEnd, RawChannel};
+use crate::deadlock::held;
+use crate::process::place::Place;
+use crate::process::{Process, pending};
 use crate::way::{self, patience};
 
 /// The kind of an end that only one process may have. Such an end is not `Clone`.
@@ -55,7 +71,7 @@ mod sealed {
         const IS_FOR_SEVERAL: bool;
     }
     pub trait Reach {
-        type Lock: crate::lock::Lock;
+        type Lock: crate::channel::lock::Lock;
     }
 }
 impl sealed::Kind for One {

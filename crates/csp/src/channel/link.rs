@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::users::Users;
+use crate::transport::users::Users;
 
 pub(crate) trait Link {
     fn name(&self) -> String;

@@ -25,18 +25,18 @@
 
 use std::collections::VecDeque;
 
+use super::lock::Word;
+use super::node::{Node, Outcome};
+use super::parcel::{Parcel, take_parcel};
+use super::party::Guard;
+use super::queue::Queue;
+use super::side::{Side, User};
+use super::waker::{Waker, Woken};
 use crate::counting::Tally;
-use crate::end::Ended;
-use crate::lock::Word;
-use crate::node::{Node, Outcome};
-use crate::parcel::{Parcel, take_parcel};
-use crate::party::Guard;
-use crate::place::Place;
+use crate::ends::ended::Ended;
 use crate::process::Process;
-use crate::queue::Queue;
-use crate::side::{Side, User};
+use crate::process::place::Place;
 use crate::sync::{self, Arc};
-use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
 
 /// The state of a channel, which the channel's lock protects. The fields that each step reads come
@@ -416,7 +416,7 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// Returns the [word](crate::lock) that is stored when the lock is released. May move the only
+    /// Returns the [word](super::lock) that is stored when the lock is released. May move the only
     /// waiting process from its queue into the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {

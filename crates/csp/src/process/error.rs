@@ -6,10 +6,10 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
 
-use crate::alternation::GuardEnded;
-use crate::cause::Moment;
-use crate::end::Ended;
+use crate::ends::alternation::GuardEnded;
+use crate::ends::ended::Ended;
 use crate::named::error::NamedError;
+use crate::network::cause::Moment;
 
 /// The reason why a process ends early: a channel has [ended](Ended), or the process has failed.
 ///
