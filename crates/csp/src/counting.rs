@@ -22,10 +22,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cellworks_machine::{Flow, Flows, Party, Processor, SpeId};
 use crossbeam_utils::CachePadded;
 
-use crate::channel::parcel::{Origin, SENDERS_MAX};
 use crate::ends::item::Item;
 use crate::network::numbers::is_outside;
 use crate::sync::{self, locked};
+use crate::transport::origin::{Origin, SENDERS_MAX};
 
 /// The number of all threads and tasks that take part through gates.
 pub(crate) const OUTSIDE: u32 = u32::MAX;
@@ -169,7 +169,7 @@ pub(crate) struct Tally {
     /// The number of this process as a sender and a reader. No process of another network has it,
     /// because items may stay in a channel until a later network reads them.
     pub sender: u32,
-    /// The number of this process as a [`User`](crate::channel::side::User): another one each
+    /// The number of this process as a [`User`](crate::process::User): another one each
     /// time that a thread enters a gate, because each time has a tally of its own.
     pub user: u64,
     /// What came from the first sender. Many processes have no other, and it needs no look-up.

@@ -19,10 +19,10 @@ use cellworks_machine::{Processor, RemoteWaker, RunId, Sleeper, SpeId, Time, Wai
 
 use self::explore::check;
 use crate::channel::RawChannel;
+use crate::channel::link::Side;
 use crate::channel::lock::Spin;
-use crate::channel::parcel::Parcel;
+use crate::channel::node::Parcel;
 use crate::channel::protocol::Met;
-use crate::channel::side::Side;
 use crate::counting::Counted;
 use crate::ends::alternation::Alternation;
 use crate::ends::ended::Ended;

@@ -21,8 +21,8 @@
 use std::cell::Cell;
 use std::ptr;
 
+use super::link::Side;
 use super::node::Node;
-use super::side::Side;
 use crate::sync::{AtomicPtr, Ordering};
 
 /// The value of a channel's word.

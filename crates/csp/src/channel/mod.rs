@@ -10,20 +10,15 @@
 //!
 //! Read `node` first (what a waiting process leaves at a channel), then `lock` (the word, and the
 //! lock in it), `queue` (several waiting nodes), `party` (what an alternation leaves) and
-//! `protocol` (the steps under the lock). `waker` has the processes that a step wakes. `link` and
-//! `waiting` are a channel for reports and transports. How an item goes is in [`way`](crate::way).
+//! `protocol` (the steps under the lock). `waker` has the processes that a step wakes. `link` is
+//! a channel for reports and transports. How an item goes is in [`way`](crate::way).
 
 pub(crate) mod link;
 pub(crate) mod lock;
 pub(crate) mod node;
-pub(crate) mod parcel;
-pub(crate) mod partner;
 pub(crate) mod party;
-pub(crate) mod prefetch;
 pub(crate) mod protocol;
 pub(crate) mod queue;
-pub(crate) mod side;
-pub(crate) mod waiting;
 pub(crate) mod waker;
 
 use std::panic::Location;
@@ -31,13 +26,10 @@ use std::sync::{Mutex, OnceLock};
 // Models use these atomics of std, too, because reports are no part of the protocol.
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use self::link::{Carried, Link};
+use self::link::{Carried, Link, Side, Waiting};
 use self::lock::{AcrossSpes, Lock, Word};
 use self::node::{InLine, Node};
-use self::partner::Partner;
 use self::protocol::State;
-use self::side::Side;
-use self::waiting::Waiting;
 use crate::network::running;
 use crate::process::Identity;
 use crate::sync::{self, UnsafeCell};
@@ -110,6 +102,15 @@ impl<T, L: Lock> RawChannel<T, L> {
             locked.queue_up(word);
         }
         locked
+    }
+
+    /// Prefetches what a meeting with `partner` will write, if it may be in another core's cache.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, partner: Partner) {
+        if L::IS_SHARED {
+            prefetch_to_write(partner.0);
+            prefetch_to_write(std::ptr::from_ref(self).addr());
+        }
     }
 
     /// Records that a process will use an end of this side. The CPU need not wait for the store.
@@ -274,4 +275,38 @@ impl<T, L: Lock> ChannelEnd<T, L> {
             self.network = identity.network();
         }
     }
+}
+
+/// The process with which an end last exchanged an item: the address of its last node, plus one if
+/// it was on another core. The partner will probably wait with a node at the same address, so this
+/// address is prefetched.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Partner(usize);
+
+impl Partner {
+    /// Records the node that was just served, and whether its process is on this core.
+    #[inline(always)]
+    pub(crate) fn has_met<L: Lock, T>(&mut self, node: *const Node<T>, is_here: bool) {
+        if L::IS_SHARED {
+            self.0 = node.addr() | usize::from(!is_here);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_elsewhere(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// Prefetches a cache line for writing, which removes the line from other cores' caches. A prefetch
+/// accesses no memory, so any address is allowed.
+#[inline(always)]
+fn prefetch_to_write(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses no memory.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }

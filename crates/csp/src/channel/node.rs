@@ -1,12 +1,24 @@
-//! The node of a process that waits at a channel.
+//! The node of a process that waits at a channel, with the item in it.
 
 use std::ptr;
 
 use cellworks_machine::{Processor, SpeId};
 
-use super::parcel::Parcel;
 use super::waker::Waker;
 use crate::sync::{self, AtomicU32, AtomicUsize, Ordering, UnsafeCell};
+use crate::transport::origin::Origin;
+
+/// An item, and the number under which the transport finds its bytes.
+pub(crate) struct Parcel<T> {
+    pub item: T,
+    pub origin: Origin,
+}
+
+/// Takes the item out of `parcel`, which must have an item.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn take_parcel<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
+    parcel.take().expect("a writer has an item")
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]

@@ -19,7 +19,7 @@
 //! compare-and-exchange succeeds, the guard has not changed since this process read the state. A
 //! process that has taken a party waits for no lock or party.
 
-use super::parcel::Parcel;
+use super::node::Parcel;
 use super::waker::Waker;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
 

@@ -25,17 +25,16 @@
 
 use std::collections::VecDeque;
 
+use super::link::Side;
 use super::lock::Word;
-use super::node::{Node, Outcome};
-use super::parcel::{Parcel, take_parcel};
+use super::node::{Node, Outcome, Parcel, take_parcel};
 use super::party::Guard;
 use super::queue::Queue;
-use super::side::{Side, User};
 use super::waker::{Waker, Woken};
 use crate::counting::Tally;
 use crate::ends::ended::Ended;
-use crate::process::Process;
 use crate::process::place::Place;
+use crate::process::{Process, User};
 use crate::sync::{self, Arc};
 use crate::way::ring::{Buffer, Ring};
 

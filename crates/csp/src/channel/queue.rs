@@ -10,8 +10,7 @@
 
 use std::ptr;
 
-use super::node::{Node, Outcome};
-use super::parcel::Parcel;
+use super::node::{Node, Outcome, Parcel};
 use super::waker::Waker;
 use crate::sync::Ordering;
 

@@ -5,8 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::channel::link::Link;
-use crate::channel::side::Side;
+use crate::channel::link::{Link, Side};
 use crate::network::cause;
 
 /// The identifier of an end: its channel's address and its side. Equal for clones of an end.

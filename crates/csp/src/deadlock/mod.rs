@@ -21,7 +21,7 @@ use std::panic::Location;
 use cellworks_machine::Waiting;
 
 use self::waits::{Entry, Known, Operation};
-use crate::channel::side::Side;
+use crate::channel::link::Side;
 use crate::network::numbers::is_outside;
 
 /// A process that waited in a deadlock.

@@ -8,9 +8,7 @@ use std::panic::Location;
 use std::sync::{Mutex, MutexGuard};
 
 use super::held::Held;
-use crate::channel::link::Link;
-use crate::channel::side::Side;
-use crate::channel::waiting::Waiting;
+use crate::channel::link::{Link, Side, Waiting};
 use crate::sync::locked;
 
 #[derive(Debug, Default)]

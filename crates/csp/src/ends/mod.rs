@@ -28,10 +28,9 @@ use cellworks_machine::Time;
 
 use self::ended::{Ended, Refused, Unsent};
 use self::item::Item;
-use crate::channel::link::Link;
+use crate::channel::link::{Link, Side};
 use crate::channel::lock::{Spin, Turns};
-use crate::channel::parcel::Parcel;
-use crate::channel::side::Side;
+use crate::channel::node::Parcel;
 use crate::channel::waker::Woken;
 use crate::channel::{ChannelEnd, RawChannel};
 use crate::deadlock::held;

@@ -48,10 +48,9 @@ use crate::deadlock::{Deadlock, held};
 use crate::named::error::NamedError;
 use crate::outside::OwnGates;
 use crate::outside::gate::Gate;
-use crate::process::Process;
 use crate::process::error::ProcessError;
-use crate::process::pending;
 use crate::process::place::{Place, PpePlace};
+use crate::process::{Process, pending};
 use crate::transport::{
     Carrier, CarrierOfSpe, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, NoRoomForItem,
     Traffic, Transport,

@@ -20,7 +20,7 @@ use cellworks_machine::{Processor, Spe, SpeId};
 
 use super::shared::NetworkState;
 use super::starting::Living;
-use crate::channel::waiting::Waiting;
+use crate::channel::link::Waiting;
 use crate::channel::waker::{Waker, Woken};
 use crate::ends::ended::Ended;
 use crate::ends::item::Item;

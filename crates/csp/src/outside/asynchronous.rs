@@ -25,15 +25,15 @@ use std::task::{Context, Poll, ready};
 use super::polled::Polled;
 use super::{Inside, OwnSeat, Standing};
 use crate::channel::ChannelEnd;
-use crate::channel::link::Link;
-use crate::channel::parcel::{Origin, Parcel};
+use crate::channel::link::{Link, Side};
+use crate::channel::node::Parcel;
 use crate::channel::protocol::Met;
-use crate::channel::side::Side;
 use crate::channel::waker::{Waker, Woken};
 use crate::ends::ended::{Ended, Refused, Unsent};
 use crate::ends::item::Item;
 use crate::ends::{LockOf, One, Reader, Shared, Writer};
 use crate::process::{Identity, pending};
+use crate::transport::origin::Origin;
 
 /// A gate for a task of an async runtime. It is not `Clone`: for several tasks, clone the
 /// [`Gate`](crate::Gate) before, or call [`another`](Self::another).

@@ -16,11 +16,11 @@
 //!   written in a poll or not at all.
 
 use crate::channel::RawChannel;
+use crate::channel::link::Side;
 use crate::channel::lock::Lock;
-use crate::channel::parcel::Parcel;
+use crate::channel::node::Parcel;
 use crate::channel::party::{Guard, Outcome, Party};
 use crate::channel::protocol::Met;
-use crate::channel::side::Side;
 use crate::channel::waker::{Waker, Woken};
 use crate::sync::{Arc, AtomicU64, Ordering};
 

@@ -28,12 +28,9 @@ use std::thread::panicking;
 use cellworks_machine::{SpeId, Time};
 
 use self::place::Place;
-use crate::channel::link::Link;
+use crate::channel::link::{Link, Waiting, Why};
 use crate::channel::lock::Lock;
-use crate::channel::node::WayToWake;
-use crate::channel::parcel::{Origin, Parcel};
-use crate::channel::side::User;
-use crate::channel::waiting::{Waiting, Why};
+use crate::channel::node::{Parcel, WayToWake};
 use crate::channel::waker::{Waker, Woken};
 use crate::counting::{OUTSIDE, Rank, Tally};
 use crate::deadlock::held;
@@ -41,6 +38,7 @@ use crate::ends::item::Item;
 use crate::network::shared::{NetworkState, outside_of};
 use crate::outside::OutsidePlace;
 use crate::sync;
+use crate::transport::origin::Origin;
 use crate::transport::{Asker, Carrier, Stepped};
 
 /// A process of a network. Its program passes this value to each operation on a channel.
@@ -95,6 +93,14 @@ pub(crate) struct Identity<'a> {
     /// The number of the process, and the handle of the only thread that may wait in the process.
     waker: Waker,
     shared: &'a NetworkState,
+}
+
+/// A process and its OS thread, for [ring buffers](crate::way::ring).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct User {
+    pub thread: usize,
+    /// A number that no other process of any network has.
+    pub process: u64,
 }
 
 impl<'a> Identity<'a> {
@@ -489,14 +495,13 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(never)]
     fn wake_all(&self, wakers: &[Waker]) {
         for waker in wakers {
-            self.wake_one(*waker, waker.sleeper.polls());
+            self.wake_one(*waker);
         }
     }
 
-    /// Wakes a process, and returns whether the process belongs to this core. `polls` is the
-    /// argument of [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
+    /// Wakes a process, and returns whether the process belongs to this core.
     #[inline(always)]
-    pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
+    fn wake_one(&self, waker: Waker) -> bool {
         if self.place.wake_here(waker.sleeper) {
             // All threads of a core belong to one network, so the network need not be checked.
             return true;
@@ -504,16 +509,15 @@ impl<'a, P: Place> Process<'a, P> {
         if waker.network != self.identity.shared.network {
             return self.wake_outside(waker.network, waker.process);
         }
-        self.place.wake_elsewhere(waker.sleeper.polling(polls));
+        self.place.wake_elsewhere(waker.sleeper);
         false
     }
 
-    /// Wakes a process, and returns whether the process belongs to this core. The processes of a
-    /// channel whose lock is not shared belong to it, and none of them polls.
+    /// Wakes a process, and returns whether the process belongs to this core.
     #[inline(always)]
-    pub(crate) fn wake_by<L: Lock>(&self, way: WayToWake) -> bool {
+    pub(crate) fn wake_by(&self, way: WayToWake) -> bool {
         match way {
-            WayToWake::Wake(waker) => self.wake_one(waker, L::IS_SHARED && waker.sleeper.polls()),
+            WayToWake::Wake(waker) => self.wake_one(waker),
             WayToWake::Notify(processor) => {
                 self.place.notify(processor);
                 false
@@ -652,7 +656,7 @@ impl<'a, P: Place> Process<'a, P> {
         let at = Location::caller();
         match (self.carrier, woken) {
             (None, Woken::None) => {}
-            (None, Woken::One(waker)) => _ = self.wake_one(*waker, waker.sleeper.polls()),
+            (None, Woken::One(waker)) => _ = self.wake_one(*waker),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
             (Some(carrier), woken) => {
                 self.by_carrier(at, || carrier.wake(std::mem::take(woken)));

@@ -4,9 +4,8 @@ use std::fmt;
 
 use cellworks_machine::{SpeId, Time};
 
-use crate::channel::link::Link;
-use crate::channel::parcel::Origin;
-use crate::channel::waiting::Waiting;
+use super::origin::Origin;
+use crate::channel::link::{Link, Waiting};
 use crate::channel::waker::Woken;
 
 #[derive(Clone, Copy)]

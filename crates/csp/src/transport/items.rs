@@ -8,8 +8,8 @@ use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{NoRoom, Processor, Space, SpeId};
 
 use super::carrier::Asker;
+use super::origin::{Origin, SENDERS};
 use crate::channel::link::Link;
-use crate::channel::parcel::{Origin, SENDERS};
 
 /// The alignment of large items, so that DMA moves whole lines.
 const LINE_ALIGN: u32 = 128;

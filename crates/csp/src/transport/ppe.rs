@@ -17,10 +17,9 @@ use super::costs::{
 };
 use super::exchange::{Exchange, Route};
 use super::items::{Bytes, issue_all, signal_of};
+use super::origin::Origin;
 use super::spe::{Asked, wake_bit};
-use crate::channel::link::Link;
-use crate::channel::parcel::Origin;
-use crate::channel::waiting::Waiting;
+use crate::channel::link::{Link, Waiting};
 use crate::channel::waker::Woken;
 use crate::sync::locked;
 

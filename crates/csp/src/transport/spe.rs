@@ -15,9 +15,8 @@ use super::choice::Transport;
 use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
 use super::exchange::{Exchange, Route};
 use super::items::{Bytes, CommandOf, HOLDER, issue_all, no_room_for_item, room_of, signal_of};
-use crate::channel::link::Link;
-use crate::channel::parcel::Origin;
-use crate::channel::waiting::Waiting;
+use super::origin::Origin;
+use crate::channel::link::{Link, Waiting};
 use crate::channel::waker::Woken;
 use crate::sync::locked;
 

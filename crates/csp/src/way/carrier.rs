@@ -4,11 +4,10 @@ use std::panic::Location;
 
 use super::wait;
 use crate::channel::RawChannel;
+use crate::channel::link::Side;
 use crate::channel::lock::Lock;
-use crate::channel::node::Node;
-use crate::channel::parcel::Parcel;
+use crate::channel::node::{Node, Parcel};
 use crate::channel::protocol::{Met, Refused};
-use crate::channel::side::Side;
 use crate::ends::ended::Ended;
 use crate::process::Process;
 use crate::process::place::Place;

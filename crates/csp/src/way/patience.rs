@@ -6,12 +6,10 @@ use std::panic::Location;
 use cellworks_machine::Time;
 
 use super::wait::{InFrame, leave};
+use crate::channel::link::{Side, Waiting};
 use crate::channel::lock::Lock;
-use crate::channel::node::{InLine, Node, Outcome};
-use crate::channel::parcel::Parcel;
+use crate::channel::node::{InLine, Node, Outcome, Parcel};
 use crate::channel::protocol::Met;
-use crate::channel::side::Side;
-use crate::channel::waiting::Waiting;
 use crate::channel::{ChannelEnd, RawChannel};
 use crate::ends::ended::{Ended, Refused, Unsent};
 use crate::ends::item::Item;

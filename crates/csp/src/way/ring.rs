@@ -29,16 +29,16 @@ use std::{ptr, slice};
 
 use crossbeam_utils::CachePadded;
 
-use crate::channel::parcel::{Origin, Parcel};
-use crate::channel::prefetch;
-use crate::channel::side::{Side, User};
+use crate::channel::link::Side;
+use crate::channel::node::Parcel;
 use crate::counting::{ReadCount, Received, Tally};
 use crate::ends::item::Item;
-use crate::process::Process;
 use crate::process::place::Place;
+use crate::process::{Process, User};
 use crate::sync::{
     Arc, AtomicBool, AtomicU64, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin,
 };
+use crate::transport::origin::Origin;
 
 /// The largest ring buffer, in bytes. All slots are allocated at once. A larger buffer is a
 /// [`Buffer::Queue`], which is used under the lock.
@@ -406,7 +406,7 @@ impl<T> Ring<T> {
         if self.available(Side::Reader, busy.count) == 0 {
             return None;
         }
-        prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
+        prefetch_to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
         // SAFETY: `enter` has made the reader busy and has read `takes_lock` as false, and the slot
         // holds an item, so no other thread accesses this slot. The item is read once.
         let item = self
@@ -764,6 +764,19 @@ impl<T> Buffer<T> {
             }
         }
     }
+}
+
+/// Prefetches a cache line for reading.
+#[inline(always)]
+fn prefetch_to_read<T>(at: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses no memory.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

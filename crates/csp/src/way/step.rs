@@ -5,11 +5,10 @@
 
 use super::wait;
 use crate::channel::RawChannel;
+use crate::channel::link::Side;
 use crate::channel::lock::Lock;
-use crate::channel::node::Node;
-use crate::channel::parcel::Parcel;
+use crate::channel::node::{Node, Parcel};
 use crate::channel::protocol::{Met, Refused};
-use crate::channel::side::Side;
 use crate::channel::waker::Woken;
 use crate::ends::ended::Ended;
 use crate::process::Process;

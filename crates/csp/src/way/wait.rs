@@ -4,12 +4,10 @@
 // partner on another core (77 ns). A ping-pong between two cores takes 44 ns now (Zen 4).
 
 use crate::channel::RawChannel;
+use crate::channel::link::{Side, ToRead, ToWrite, Why};
 use crate::channel::lock::Lock;
-use crate::channel::node::{InLine, Node, Outcome};
-use crate::channel::parcel::{Parcel, take_parcel};
+use crate::channel::node::{InLine, Node, Outcome, Parcel, take_parcel};
 use crate::channel::protocol::{Met, Refused};
-use crate::channel::side::Side;
-use crate::channel::waiting::{ToRead, ToWrite, Why};
 use crate::ends::ended::Ended;
 use crate::process::Process;
 use crate::process::place::Place;

@@ -6,15 +6,12 @@
 use std::mem::MaybeUninit;
 
 use super::wait;
-use crate::channel::RawChannel;
+use crate::channel::link::Side;
 use crate::channel::lock::{Lock, Word};
-use crate::channel::node::{InLine, Node, Outcome};
-use crate::channel::parcel::{Parcel, take_parcel};
-use crate::channel::partner::Partner;
-use crate::channel::prefetch;
+use crate::channel::node::{InLine, Node, Outcome, Parcel, take_parcel};
 use crate::channel::protocol::Refused;
-use crate::channel::side::Side;
 use crate::channel::waker::Waker;
+use crate::channel::{Partner, RawChannel};
 use crate::ends::ended::Ended;
 use crate::process::Process;
 use crate::process::place::Place;
@@ -30,14 +27,6 @@ pub(super) enum Otherwise<S, E> {
     Step(S),
     /// The process has waited, and the channel has ended during the wait.
     Ended(E),
-}
-
-#[inline(always)]
-fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
-    if L::IS_SHARED {
-        partner.prefetch();
-        prefetch::to_write(std::ptr::from_ref(channel).addr());
-    }
 }
 
 /// Counts a communication if the last partner was on another core, because a partner there can be
@@ -95,7 +84,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     partner: &mut Partner,
     has_node: bool,
 ) -> Result<(), Otherwise<Parcel<T>, Refused<T>>> {
-    prefetch(channel, *partner);
+    channel.prefetch(*partner);
     channel.record_user(Side::Writer, process.identity());
     count::<L, P>(process, *partner);
     let mut parcel = parcel;
@@ -107,7 +96,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
             // SAFETY: this process has taken the node out of the word.
             let way =
                 unsafe { Node::serve(node, Outcome::Served, give, |node| node.way_to_wake()) };
-            partner.has_met::<L, T>(node, process.wake_by::<L>(way));
+            partner.has_met::<L, T>(node, process.wake_by(way));
             return Ok(());
         }
         if word != Word::EMPTY {
@@ -140,7 +129,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
     partner: &mut Partner,
     has_node: bool,
 ) -> Result<Parcel<T>, Otherwise<(), Ended>> {
-    prefetch(channel, *partner);
+    channel.prefetch(*partner);
     channel.record_user(Side::Reader, process.identity());
     count::<L, P>(process, *partner);
     loop {
@@ -151,7 +140,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
             // SAFETY: this process has taken the node out of the word.
             let way =
                 unsafe { Node::serve(node, Outcome::Served, take, |node| node.way_to_wake()) };
-            partner.has_met::<L, T>(node, process.wake_by::<L>(way));
+            partner.has_met::<L, T>(node, process.wake_by(way));
             return Ok(take_parcel(&mut parcel));
         }
         if word != Word::EMPTY {

@@ -1,12 +1,6 @@
-//! Parcels: items on their way through a channel.
+//! Origins of items: where the transport has their bytes, or who has sent them.
 
 use std::num::NonZeroU32;
-
-/// An item, and the number under which the transport finds its bytes.
-pub(crate) struct Parcel<T> {
-    pub item: T,
-    pub origin: Origin,
-}
 
 /// The number under which the transport finds the bytes of an item. An item without such bytes has
 /// the number 0, or the number of its sender plus [`SENDERS`] if the network
@@ -58,10 +52,4 @@ impl Default for Origin {
     fn default() -> Self {
         Self(NonZeroU32::MIN)
     }
-}
-
-/// Takes the item out of `parcel`, which must have an item.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn take_parcel<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
-    parcel.take().expect("a writer has an item")
 }
