@@ -10,7 +10,6 @@
 
 mod explore;
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc as StdArc;
@@ -26,7 +25,7 @@ use crate::channel::protocol::Met;
 use crate::counting::Counted;
 use crate::ends::alternation::Alternation;
 use crate::ends::ended::Ended;
-use crate::ends::{Any, Channel, Reader, Writer};
+use crate::ends::{Any, Channel, DROPPED, Reader, Writer};
 use crate::network::shared::NetworkState;
 use crate::outside::polled::Polled;
 use crate::process::Process;
@@ -532,15 +531,6 @@ fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Part
 
 fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
     writer_that(Way::Plain, end, Vec::new(), ending)
-}
-
-thread_local! {
-    /// The number of items of this model that were dropped with the last reader of their channel.
-    static DROPPED: Cell<usize> = const { Cell::new(0) };
-}
-
-pub(crate) fn count_dropped(items: usize) {
-    DROPPED.set(DROPPED.get() + items);
 }
 
 fn assert_conserved(items: &[Token], all: &[Owned]) {
