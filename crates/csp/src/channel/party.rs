@@ -62,7 +62,7 @@ unsafe impl Sync for Party {}
 unsafe impl Send for Party {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum WaitState {
     Waiting,
     /// A guard may be ready.
     Poked,
@@ -123,17 +123,17 @@ impl Party {
     }
 
     #[inline]
-    pub(crate) fn outcome(&self) -> Outcome {
+    pub(crate) fn wait_state(&self) -> WaitState {
         let state = self.state.load(Ordering::Acquire);
         match state & TAG_MASK {
-            CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
-            POKED => Outcome::Poked,
-            _ => Outcome::Waiting,
+            CLAIMED => WaitState::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
+            POKED => WaitState::Poked,
+            _ => WaitState::Waiting,
         }
     }
 
     /// Makes the alternation active again, and returns how its wait ended.
-    pub(crate) fn stop_waiting(&self) -> Outcome {
+    pub(crate) fn stop_waiting(&self) -> WaitState {
         let backoff = Backoff::new();
         loop {
             let state = self.state.load(Ordering::Acquire);
@@ -148,16 +148,16 @@ impl Party {
                         Ordering::Relaxed,
                     );
                     if stopped.is_ok() {
-                        return Outcome::Waiting;
+                        return WaitState::Waiting;
                     }
                 }
                 tag => {
                     // Other processes change only the state `WAITING`, so a plain store is enough.
                     self.state.store(active, Ordering::Relaxed);
                     return match tag {
-                        CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
-                        POKED => Outcome::Poked,
-                        _ => Outcome::Waiting,
+                        CLAIMED => WaitState::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
+                        POKED => WaitState::Poked,
+                        _ => WaitState::Waiting,
                     };
                 }
             }

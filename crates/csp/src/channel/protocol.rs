@@ -65,7 +65,7 @@ pub(crate) enum Met {
 }
 
 /// An item that the channel does not take, because the channel has ended.
-pub(crate) type Refused<T> = (Parcel<T>, Ended);
+pub(crate) type GivenBack<T> = (Parcel<T>, Ended);
 
 impl<T> State<T> {
     pub(crate) fn new(capacity: usize, is_one_to_one: bool) -> Self {

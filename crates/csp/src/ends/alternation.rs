@@ -16,7 +16,7 @@ use super::{Reach, Reader, Writer};
 use crate::channel::RawChannel;
 use crate::channel::link::{Link, Side, Waiting};
 use crate::channel::lock::Lock;
-use crate::channel::party::{Guard, Outcome, Party};
+use crate::channel::party::{Guard, Party, WaitState};
 use crate::channel::protocol::Met;
 use crate::channel::waker::Woken;
 use crate::process::place::Place;
@@ -64,8 +64,8 @@ pub struct Alternation<'a> {
     party: Arc<Party>,
     policy: Policy,
     guards: Vec<Box<dyn Listed + 'a>>,
-    /// The states of the guards, one word for each 64 guards.
-    words: Vec<Word>,
+    /// The states of the guards, one block for each 64 guards.
+    blocks: Vec<Block>,
     /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
     /// The number of guards that were chosen since the last wait or the last turn of the others.
@@ -76,7 +76,7 @@ pub struct Alternation<'a> {
 }
 
 /// The state of 64 guards. Each field has one bit for each guard.
-struct Word {
+struct Block {
     /// Which guards may be ready. Channels set these bits.
     ready: Arc<AtomicU64>,
     /// Which guards have a true pre-condition.
@@ -85,7 +85,7 @@ struct Word {
     supplied: u64,
 }
 
-impl Word {
+impl Block {
     #[inline(always)]
     fn enabled(&self) -> u64 {
         self.conditions & self.supplied
@@ -186,7 +186,7 @@ mod sealed {
 use sealed::AsGuard as _;
 
 trait Listed {
-    /// Performs a ready guard. If the guard is not ready, clears its bit in [`Word::ready`].
+    /// Performs a ready guard. If the guard is not ready, clears its bit in [`Block::ready`].
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::channel::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -320,7 +320,7 @@ impl<'a> Alternation<'a> {
             party: Arc::new(Party::new()),
             policy,
             guards: Vec::new(),
-            words: Vec::new(),
+            blocks: Vec::new(),
             next: 0,
             without_wait: 0,
             any_of: Vec::new(),
@@ -357,19 +357,19 @@ impl<'a> Alternation<'a> {
         side: Side,
     ) -> usize {
         let index = self.guards.len();
-        let (word, bit) = (index / 64, 1 << (index % 64));
-        if word == self.words.len() {
-            self.words.push(Word {
+        let (block, bit) = (index / 64, 1 << (index % 64));
+        if block == self.blocks.len() {
+            self.blocks.push(Block {
                 ready: Arc::new(AtomicU64::new(0)),
                 conditions: 0,
                 supplied: 0,
             });
         }
-        let word = &mut self.words[word];
-        let guard = Arc::new(Guard::new(&self.party, index, &word.ready));
-        word.conditions |= bit;
+        let block = &mut self.blocks[block];
+        let guard = Arc::new(Guard::new(&self.party, index, &block.ready));
+        block.conditions |= bit;
         match side {
-            Side::Reader => word.supplied |= bit,
+            Side::Reader => block.supplied |= bit,
             Side::Writer => guard.enable(false),
         }
         channel.lock().add_guard(side, &guard);
@@ -382,16 +382,16 @@ impl<'a> Alternation<'a> {
     }
 
     fn is_enabled(&self, index: usize) -> bool {
-        let (word, bit) = (index / 64, 1 << (index % 64));
-        self.words[word].enabled() & bit != 0
+        let (block, bit) = (index / 64, 1 << (index % 64));
+        self.blocks[block].enabled() & bit != 0
     }
 
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
-        let (word, bit) = (index / 64, 1 << (index % 64));
-        let word = &mut self.words[word];
-        put(&mut word.supplied, bit, is_supplied);
-        if word.conditions & bit != 0 {
+        let (block, bit) = (index / 64, 1 << (index % 64));
+        let block = &mut self.blocks[block];
+        put(&mut block.supplied, bit, is_supplied);
+        if block.conditions & bit != 0 {
             self.guards[index].enable(is_supplied);
         }
     }
@@ -399,10 +399,10 @@ impl<'a> Alternation<'a> {
     /// Sets the pre-condition of a guard. The guard is chosen only while this condition is true.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
-        let (word, bit) = (index / 64, 1 << (index % 64));
-        let word = &mut self.words[word];
-        put(&mut word.conditions, bit, condition);
-        if word.supplied & bit != 0 {
+        let (block, bit) = (index / 64, 1 << (index % 64));
+        let block = &mut self.blocks[block];
+        put(&mut block.conditions, bit, condition);
+        if block.supplied & bit != 0 {
             self.guards[index].enable(condition);
         }
     }
@@ -500,7 +500,7 @@ impl<'a> Alternation<'a> {
     /// Returns whether a writing guard has an item to write.
     pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
         let index = guard.index_in(self);
-        self.words[index / 64].supplied & 1 << (index % 64) != 0
+        self.blocks[index / 64].supplied & 1 << (index % 64) != 0
     }
 
     /// Takes back the item of a writing guard, if the guard has not written the item.
@@ -644,8 +644,8 @@ impl<'a> Alternation<'a> {
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
             // An alternation that waits at a guard's channel marks the guard as ready only while
             // `self` waits, which perhaps never happens. So `self` checks all guards.
-            for word in &self.words {
-                word.ready.store(!0, Ordering::Relaxed);
+            for block in &self.blocks {
+                block.ready.store(!0, Ordering::Relaxed);
             }
         }
         loop {
@@ -712,14 +712,14 @@ impl<'a> Alternation<'a> {
 
     #[inline(always)]
     fn candidate_of(&self, index: usize, mask: u64) -> Option<usize> {
-        let word = self.words.get(index)?;
-        let open = word.ready.load(Ordering::SeqCst) & word.enabled() & mask;
+        let block = self.blocks.get(index)?;
+        let open = block.ready.load(Ordering::SeqCst) & block.enabled() & mask;
         (open != 0).then(|| index * 64 + open.trailing_zeros() as usize)
     }
 
     fn candidate_elsewhere(&self, first: usize) -> Option<usize> {
-        let mut words = (first + 1..self.words.len()).chain(0..=first);
-        words.find_map(|word| self.candidate_of(word, !0))
+        let mut blocks = (first + 1..self.blocks.len()).chain(0..=first);
+        blocks.find_map(|block| self.candidate_of(block, !0))
     }
 
     #[track_caller]
@@ -781,7 +781,7 @@ impl<'a> Alternation<'a> {
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         assert!(
-            self.words.iter().any(|word| word.enabled() != 0)
+            self.blocks.iter().any(|block| block.enabled() != 0)
                 || matches!(patience, Patience::Until(_)),
             "the process `{}` selects from {} guards of which none is enabled, so it would wait for ever; enable one, or \
              take what was read",
@@ -799,7 +799,7 @@ impl<'a> Alternation<'a> {
                 && this.party.is_opposed()
                 && let Some(index) = enabled().find(|index| this.guards[*index].meets(woken))
             {
-                this.words[index / 64]
+                this.blocks[index / 64]
                     .ready
                     .fetch_or(1 << (index % 64), Ordering::Relaxed);
                 goes_on = true;
@@ -813,7 +813,7 @@ impl<'a> Alternation<'a> {
                 }
             };
             let why = Waiting::Alternation(&list);
-            let mut ready = || this.party.outcome() != Outcome::Waiting;
+            let mut ready = || this.party.wait_state() != WaitState::Waiting;
             let deadline = match patience {
                 Patience::Until(deadline) => Some(deadline),
                 _ => None,
@@ -821,8 +821,8 @@ impl<'a> Alternation<'a> {
             goes_on = process.wait_until(why, deadline, polls, &mut ready);
         }
         match in_wait.end() {
-            Outcome::Claimed(index) => Waited::Claimed(index),
-            Outcome::Waiting if !goes_on => Waited::InVain,
+            WaitState::Claimed(index) => Waited::Claimed(index),
+            WaitState::Waiting if !goes_on => Waited::InVain,
             _ => Waited::Poked,
         }
     }
@@ -842,13 +842,13 @@ enum Waited {
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {
-    fn end(self) -> Outcome {
+    fn end(self) -> WaitState {
         std::mem::ManuallyDrop::new(self).stop()
     }
 
-    fn stop(&mut self) -> Outcome {
+    fn stop(&mut self) -> WaitState {
         let outcome = self.0.party.stop_waiting();
-        if let Outcome::Claimed(index) = outcome {
+        if let WaitState::Claimed(index) = outcome {
             self.0.chosen(index);
         }
         outcome

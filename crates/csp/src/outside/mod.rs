@@ -106,7 +106,7 @@ thread_local! {
 }
 
 /// Who has used a seat last.
-enum User {
+enum LastUser {
     None,
     /// An OS thread, which has ended if there is no value.
     Thread(Weak<()>),
@@ -138,7 +138,7 @@ struct Seat {
     notified: Arc<Condvar>,
     /// The wakers of the futures that wait, by the numbers of their ends.
     futures: Vec<(u64, std::task::Waker)>,
-    user: User,
+    user: LastUser,
     /// Whether the thread of the seat waits for the network to run.
     is_entering: bool,
     /// Whether the wait of a task was recorded for the report of a deadlock.
@@ -308,19 +308,19 @@ impl Seat {
             return ("waits for the network", false);
         }
         match &self.user {
-            User::None => ("was neither used nor dropped", false),
-            User::Thread(thread) if thread.strong_count() == 0 => (
+            LastUser::None => ("was neither used nor dropped", false),
+            LastUser::Thread(thread) if thread.strong_count() == 0 => (
                 "was not dropped, but the thread that entered it has ended",
                 true,
             ),
-            User::Thread(_) => ("was entered by a thread, which does something else", false),
+            LastUser::Thread(_) => ("was entered by a thread, which does something else", false),
             #[cfg(feature = "async")]
-            User::Task if self.futures.is_empty() => (
+            LastUser::Task if self.futures.is_empty() => (
                 "or one of its async ends was not dropped, but its task waits for none of them",
                 true,
             ),
             #[cfg(feature = "async")]
-            User::Task => ("has a task that waits for a channel, without `only`", false),
+            LastUser::Task => ("has a task that waits for a channel, without `only`", false),
         }
     }
 }
@@ -339,7 +339,7 @@ impl Outsiders for Gates {
         let mut has_advice = false;
         for seat in state.seats.values() {
             let (standing, is_forgotten) = seat.standing();
-            has_advice |= is_forgotten || matches!(seat.user, User::None);
+            has_advice |= is_forgotten || matches!(seat.user, LastUser::None);
             lines.push(format!(
                 "the gate `{}` {standing}: of {}",
                 seat.gate,
@@ -451,7 +451,7 @@ impl State {
 
     fn are_all_unused(&self) -> bool {
         let mut seats = self.seats.values();
-        seats.all(|seat| matches!(seat.user, User::None))
+        seats.all(|seat| matches!(seat.user, LastUser::None))
     }
 
     fn take_futures(&mut self) -> Vec<(u64, std::task::Waker)> {
@@ -513,7 +513,7 @@ impl OwnSeat {
             is_dismissed: false,
             notified: Arc::default(),
             futures: Vec::new(),
-            user: User::None,
+            user: LastUser::None,
             is_entering: false,
             #[cfg(feature = "async")]
             is_recorded: false,
@@ -548,7 +548,7 @@ impl OwnSeat {
         state.steps += 1;
         let seat = state.seats.get_mut(&self.number);
         let seat = seat.expect("a gate has its seat until it is dropped");
-        seat.user = User::Thread(ALIVE.try_with(Arc::downgrade).unwrap_or_default());
+        seat.user = LastUser::Thread(ALIVE.try_with(Arc::downgrade).unwrap_or_default());
         seat.is_entering = true;
         state = State::wait_to_run(&self.gates, state);
         if let Some(seat) = state.seats.get_mut(&self.number) {
@@ -672,7 +672,7 @@ impl Drop for OwnSeat {
         let mut state = self.gates.state();
         state.steps += 1;
         let seat = state.seats.remove(&self.number);
-        let was_used = |seat: &Seat| !matches!(seat.user, User::None);
+        let was_used = |seat: &Seat| !matches!(seat.user, LastUser::None);
         state.is_one_done |= seat.as_ref().is_some_and(was_used);
         if let Phase::Open(run) = &state.phase {
             // A future that was forgotten may have left the seat uncounted.
@@ -728,7 +728,7 @@ impl OwnSeat {
         state.steps += 1;
         let State { phase, seats, .. } = &mut *state;
         if let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&self.number)) {
-            seat.user = User::Task;
+            seat.user = LastUser::Task;
             seat.is_notified = false;
             if std::mem::take(&mut seat.is_dismissed) {
                 run.outside.admit();

@@ -19,7 +19,7 @@ use crate::channel::RawChannel;
 use crate::channel::link::Side;
 use crate::channel::lock::Lock;
 use crate::channel::node::Parcel;
-use crate::channel::party::{Guard, Outcome, Party};
+use crate::channel::party::{Guard, Party, WaitState};
 use crate::channel::protocol::Met;
 use crate::channel::waker::{Waker, Woken};
 use crate::sync::{Arc, AtomicU64, Ordering};
@@ -65,7 +65,7 @@ impl<T> Polled<T> {
     /// Returns whether the task should poll again.
     #[cfg(all(test, any(loom, shuttle)))]
     pub(crate) fn is_poked(&self) -> bool {
-        self.party.outcome() != Outcome::Waiting
+        self.party.wait_state() != WaitState::Waiting
     }
 
     /// Performs the step of a reader or a writer: moves an item into or out of `parcel`. Does not
@@ -161,7 +161,7 @@ impl<T> Polled<T> {
 
     /// Makes the party active. Returns whether a partner has put an item into the guard.
     fn stop(&self, parcel: &mut Option<Parcel<T>>) -> bool {
-        if !self.waits || !matches!(self.party.stop_waiting(), Outcome::Claimed(_)) {
+        if !self.waits || !matches!(self.party.stop_waiting(), WaitState::Claimed(_)) {
             return false;
         }
         // SAFETY: the party is active, and this method is its only user: `parcel` of the guard is

@@ -7,7 +7,7 @@ use crate::channel::RawChannel;
 use crate::channel::link::Side;
 use crate::channel::lock::Lock;
 use crate::channel::node::{Node, Parcel};
-use crate::channel::protocol::{Met, Refused};
+use crate::channel::protocol::{GivenBack, Met};
 use crate::ends::ended::Ended;
 use crate::process::Process;
 use crate::process::place::Place;
@@ -19,7 +19,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     process: &Process<'_, P>,
     parcel: Parcel<T>,
-) -> Result<(), Refused<T>> {
+) -> Result<(), GivenBack<T>> {
     let at = Location::caller();
     wait::write_by(channel, process, parcel, |node, parcel| {
         // SAFETY: `write_by` keeps the node in place until the node was served or removed.

@@ -7,7 +7,7 @@ use crate::channel::RawChannel;
 use crate::channel::link::{Side, ToRead, ToWrite, Why};
 use crate::channel::lock::Lock;
 use crate::channel::node::{InLine, Node, Outcome, Parcel, take_parcel};
-use crate::channel::protocol::{Met, Refused};
+use crate::channel::protocol::{GivenBack, Met};
 use crate::ends::ended::Ended;
 use crate::process::Process;
 use crate::process::place::Place;
@@ -39,7 +39,7 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: Parcel<T>,
     step: impl FnOnce(&Node<T>, &mut Option<Parcel<T>>) -> Met,
-) -> Result<(), Refused<T>> {
+) -> Result<(), GivenBack<T>> {
     let polls = process.would_poll::<L>();
     let (node, side) = (&InLine(Node::new(polls)).0, Side::Writer);
     let _frame = InFrame {
@@ -85,7 +85,7 @@ pub(super) fn to_write<T, L: Lock, P: Place>(
     node: &Node<T>,
     process: &Process<'_, P>,
     polls: bool,
-) -> Result<(), Refused<T>> {
+) -> Result<(), GivenBack<T>> {
     if is_served(
         channel,
         Side::Writer,

@@ -9,7 +9,7 @@ use super::wait;
 use crate::channel::link::Side;
 use crate::channel::lock::{Lock, Word};
 use crate::channel::node::{InLine, Node, Outcome, Parcel, take_parcel};
-use crate::channel::protocol::Refused;
+use crate::channel::protocol::GivenBack;
 use crate::channel::waker::Waker;
 use crate::channel::{Partner, RawChannel};
 use crate::ends::ended::Ended;
@@ -83,7 +83,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     parcel: Parcel<T>,
     partner: &mut Partner,
     has_node: bool,
-) -> Result<(), Otherwise<Parcel<T>, Refused<T>>> {
+) -> Result<(), Otherwise<Parcel<T>, GivenBack<T>>> {
     channel.prefetch(*partner);
     channel.record_user(Side::Writer, process.identity());
     count::<L, P>(process, *partner);
