@@ -146,7 +146,8 @@ mod way;
 
 pub use counting::Counted;
 pub use deadlock::{Deadlock, Stuck};
-pub use ends::alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
+pub use ends::alternation::Alternation;
+pub use ends::alternation::tokens::{AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
 pub use ends::ended::{Ended, Refused, Unsent};
 pub use ends::input_output::{Ends, Input, Output};
 pub use ends::item::{Foreign, Item};

@@ -2,7 +2,8 @@
 
 use cellworks_machine::Time;
 
-use super::alternation::{Alternation, ReadGuard, WriteGuard};
+use super::alternation::Alternation;
+use super::alternation::tokens::{ReadGuard, WriteGuard};
 use super::ended::{Ended, Refused, Unsent};
 use super::item::Item;
 use super::{Reach, Reader, Writer};

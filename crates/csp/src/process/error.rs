@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
 
-use crate::ends::alternation::GuardEnded;
+use crate::ends::alternation::tokens::GuardEnded;
 use crate::ends::ended::Ended;
 use crate::named::error::NamedError;
 use crate::network::cause::Moment;

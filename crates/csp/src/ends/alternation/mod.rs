@@ -1,26 +1,43 @@
 //! Alternation: waiting until one of several channels can be read or written (external choice).
+//!
+//! ```text
+//!   read(reader), write(writer) ──► lists a guard here and at its channel ──► a token of the guard
+//!
+//!   select ──► next guard that may be ready ──► performs it ──► Chosen, to compare with tokens
+//!                 ▲            │ none
+//!                 │            ▼
+//!                 └── poked ── waits ── claimed: a partner has performed a guard ──► Chosen
+//! ```
+//!
+//! Read `tokens` first (what a program has of a guard), then this file, and `listed` (what an
+//! alternation and its channels have of it). The protocol of a wait is in
+//! [`party`](crate::channel::party).
 
 // Rejected: to prefetch the next guard and the node that waits at its channel. An alternation over
 // 64 channels did not become faster, and one over 2 channels became slower.
 
+mod listed;
+pub(crate) mod tokens;
+
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
 use std::sync::Arc as StdArc;
 
 use cellworks_machine::Time;
 
+use self::listed::{Listed, ListedGuard};
+use self::tokens::sealed::AsGuard as _;
+use self::tokens::{AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
 use super::ended::Ended;
 use super::item::Item;
 use super::{Reach, Reader, Writer};
 use crate::channel::RawChannel;
-use crate::channel::link::{Link, Side, Waiting};
+use crate::channel::link::{Side, Waiting};
 use crate::channel::lock::Lock;
 use crate::channel::party::{Guard, Party, WaitState};
 use crate::channel::protocol::Met;
-use crate::channel::waker::Woken;
 use crate::process::place::Place;
-use crate::process::{Identity, Process, TURN};
+use crate::process::{Process, TURN};
 use crate::sync::{Arc, AtomicU64, Ordering};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,195 +106,6 @@ impl Block {
     #[inline(always)]
     fn enabled(&self) -> u64 {
         self.conditions & self.supplied
-    }
-}
-
-/// A guard that reads.
-// Invariant in `T`, because `guard_of` casts a pointer to `Guard<T>` with the `T` of this token.
-#[derive(Debug)]
-pub struct ReadGuard<T> {
-    index: usize,
-    alternation: u64,
-    item: PhantomData<fn(T) -> T>,
-}
-
-/// A guard that writes.
-#[derive(Debug)]
-pub struct WriteGuard<T> {
-    index: usize,
-    alternation: u64,
-    item: PhantomData<fn(T) -> T>,
-}
-
-/// The result of a selection: identifies the chosen guard. Compare it with a [`ReadGuard`] or
-/// [`WriteGuard`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chosen {
-    index: usize,
-    alternation: u64,
-}
-
-impl Chosen {
-    /// Returns the index of the guard in the list, counted from 0.
-    pub fn index(self) -> usize {
-        self.index
-    }
-}
-
-/// The error of a selection: the channel of a guard has ended.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{ended}, at the guard {} of an alternation", .guard.index)]
-pub struct GuardEnded {
-    /// The guard of the channel that has ended.
-    pub guard: Chosen,
-    /// How the channel of the guard ended.
-    #[source]
-    pub ended: Ended,
-}
-
-cellworks_machine::debug_by_display!(GuardEnded);
-
-impl From<GuardEnded> for Ended {
-    fn from(error: GuardEnded) -> Self {
-        error.ended
-    }
-}
-
-macro_rules! guard {
-    ($guard:ident) => {
-        impl<T> $guard<T> {
-            /// Returns the index of the guard in the list, counted from 0.
-            pub fn index(&self) -> usize {
-                self.index
-            }
-        }
-
-        impl<T> PartialEq<$guard<T>> for Chosen {
-            fn eq(&self, guard: &$guard<T>) -> bool {
-                (self.index, self.alternation) == (guard.index, guard.alternation)
-            }
-        }
-
-        impl<T> AsGuard for $guard<T> {}
-
-        impl<T> sealed::AsGuard for $guard<T> {
-            fn index_in(&self, alternation: &Alternation<'_>) -> usize {
-                assert!(
-                    self.alternation == alternation.party.number,
-                    "a guard of another alternation was used; each has guards of its own"
-                );
-                self.index
-            }
-        }
-    };
-}
-guard!(ReadGuard);
-guard!(WriteGuard);
-
-/// A guard of an alternation: [`ReadGuard`] or [`WriteGuard`].
-pub trait AsGuard: sealed::AsGuard {}
-
-mod sealed {
-    pub trait AsGuard {
-        /// Returns the index of the guard. Panics if the guard belongs to another alternation.
-        fn index_in(&self, alternation: &super::Alternation<'_>) -> usize;
-    }
-}
-use sealed::AsGuard as _;
-
-trait Listed {
-    /// Performs a ready guard. If the guard is not ready, clears its bit in [`Block::ready`].
-    fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
-    /// See [`State::meets`](crate::channel::protocol::State::meets).
-    fn meets(&self, woken: &mut Woken) -> bool;
-    fn enable(&self, enabled: bool);
-    fn link(&self) -> &dyn Link;
-    fn waiting(&self) -> Waiting<'_>;
-    /// Returns a pointer to the [`Guard`], without the type of its items.
-    fn guard(&self) -> NonNull<()>;
-    fn forget_holder(&self);
-}
-
-struct ListedGuard<T, L: Lock> {
-    channel: StdArc<RawChannel<T, L>>,
-    guard: Arc<Guard<T>>,
-    side: Side,
-}
-
-impl<T, L: Lock> Listed for ListedGuard<T, L> {
-    fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met {
-        // SAFETY: the caller is the alternation, which is not in a wait, so it has sole access.
-        let parcel = unsafe { self.guard.parcel() };
-        let mut state = self.channel.lock();
-        let is_new = self.channel.record_user_under_lock(self.side, process);
-        match self.side {
-            Side::Reader => {
-                if is_new {
-                    state.change_reader();
-                }
-                let mut read = None;
-                let met = state.read(&mut read, woken);
-                let is_ready = match met {
-                    Met::Done => state.may_be_read(),
-                    Met::NoPartner => false,
-                    Met::Ended(_) => true,
-                };
-                if !is_ready {
-                    self.guard.clear_ready();
-                }
-                // Releases the lock, because the assignment below may run an item's destructor.
-                drop(state);
-                if let Some(read) = read {
-                    *parcel = Some(read);
-                }
-                met
-            }
-            Side::Writer => {
-                let met = match parcel {
-                    Some(_) => state.write(parcel, woken),
-                    // SAFETY: as for `parcel`. The item is in another guard, or there is none.
-                    None => match unsafe { self.guard.offered() } {
-                        offered @ Some(_) => state.write(offered, woken),
-                        None => Met::NoPartner,
-                    },
-                };
-                if matches!(met, Met::NoPartner) {
-                    self.guard.clear_ready();
-                }
-                met
-            }
-        }
-    }
-
-    fn meets(&self, woken: &mut Woken) -> bool {
-        self.channel.lock().meets(self.side, &self.guard, woken)
-    }
-
-    fn enable(&self, enabled: bool) {
-        self.guard.enable(enabled);
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.channel
-    }
-
-    fn waiting(&self) -> Waiting<'_> {
-        self.channel.waiting(self.side)
-    }
-
-    fn guard(&self) -> NonNull<()> {
-        NonNull::from(&*self.guard).cast()
-    }
-
-    fn forget_holder(&self) {
-        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
-        unsafe { self.guard.set_holder(None) };
-    }
-}
-
-impl<T, L: Lock> Drop for ListedGuard<T, L> {
-    fn drop(&mut self) {
-        self.channel.lock().remove_guard(self.side, &self.guard);
     }
 }
 
@@ -398,7 +226,7 @@ impl<'a> Alternation<'a> {
 
     /// Sets the pre-condition of a guard. The guard is chosen only while this condition is true.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
-        let index = guard.index_in(self);
+        let index = guard.index_in(self.party.number);
         let (block, bit) = (index / 64, 1 << (index % 64));
         let block = &mut self.blocks[block];
         put(&mut block.conditions, bit, condition);
@@ -419,7 +247,7 @@ impl<'a> Alternation<'a> {
         guard: &WriteGuard<T>,
         item: T,
     ) {
-        let index = guard.index_in(self);
+        let index = guard.index_in(self.party.number);
         assert!(
             !self.is_offered(guard),
             "the guard {index} has an item already; withdraw it first"
@@ -464,7 +292,10 @@ impl<'a> Alternation<'a> {
         let [first, others @ ..] = guards else {
             panic!("an item was offered to no guard; list a channel to write to");
         };
-        let indices: Vec<_> = guards.iter().map(|guard| guard.index_in(self)).collect();
+        let indices: Vec<_> = guards
+            .iter()
+            .map(|guard| guard.index_in(self.party.number))
+            .collect();
         for guard in others {
             assert!(
                 !self.is_offered(guard),
@@ -499,7 +330,7 @@ impl<'a> Alternation<'a> {
 
     /// Returns whether a writing guard has an item to write.
     pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
-        let index = guard.index_in(self);
+        let index = guard.index_in(self.party.number);
         self.blocks[index / 64].supplied & 1 << (index % 64) != 0
     }
 
@@ -510,7 +341,7 @@ impl<'a> Alternation<'a> {
         process: &Process<'_, P>,
         guard: &WriteGuard<T>,
     ) -> Option<T> {
-        let index = guard.index_in(self);
+        let index = guard.index_in(self.party.number);
         // SAFETY: the caller is the alternation, which is not in a wait, so it has sole access.
         let parcel = unsafe { self.guard_of::<T>(index).offered() }.take();
         self.supply(index, false);
@@ -532,7 +363,7 @@ impl<'a> Alternation<'a> {
         process: &Process<'_, P>,
         guard: &ReadGuard<T>,
     ) -> T {
-        let index = guard.index_in(self);
+        let index = guard.index_in(self.party.number);
         // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take();
         self.supply(index, true);
