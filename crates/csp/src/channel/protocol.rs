@@ -36,7 +36,8 @@ use crate::ends::ended::Ended;
 use crate::process::place::Place;
 use crate::process::{Process, User};
 use crate::sync::{self, Arc};
-use crate::way::ring::{Buffer, Ring};
+use crate::way::ring::Ring;
+use crate::way::ring::buffer::Buffer;
 
 /// The state of a channel, which the channel's lock protects. The fields that each step reads come
 /// first, so that few cache lines move between processors.

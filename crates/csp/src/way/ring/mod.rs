@@ -16,11 +16,16 @@
 //! buffer again. [`Ring::let_in`] ends the exclusion.
 //!
 //! After the OS thread or the process of a side has changed, the side takes the lock once, to
-//! [register](Buffer::register) the change. Two sides on one OS thread need no barrier.
+//! [register](buffer::Buffer::register) the change. Two sides on one OS thread need no barrier.
 //!
 //! If the network [counts](crate::counting), the items of a writer have its origin, and the count
-//! of the reader also tells how many items of an origin a process has read: see [`Origins`]. If the
+//! of the reader also tells how many items of an origin a process has read: see [`origins`]. If the
 //! origin changes, the reader takes the lock for each item from before the change.
+//!
+//! Read this file first, then `buffer` (a ring buffer, or a queue under the lock) and `origins`.
+
+pub(crate) mod buffer;
+mod origins;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -30,18 +35,16 @@ use std::{ptr, slice};
 use crossbeam_utils::CachePadded;
 
 use crate::channel::link::Side;
-use crate::channel::node::Parcel;
-use crate::counting::{ReadCount, Received, Tally};
+use crate::counting::{ReadCount, Received};
 use crate::ends::item::Item;
 use crate::process::place::Place;
 use crate::process::{Process, User};
 use crate::sync::{
     Arc, AtomicBool, AtomicU64, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin,
 };
-use crate::transport::origin::Origin;
 
 /// The largest ring buffer, in bytes. All slots are allocated at once. A larger buffer is a
-/// [`Buffer::Queue`], which is used under the lock.
+/// [`Queue`](buffer::Buffer::Queue), which is used under the lock.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The number of times that the writer or the reader polls the count of the other side before it
@@ -255,18 +258,18 @@ impl<T> Ring<T> {
 
     /// Returns how many free slots a writer finds, or how many items a reader finds.
     #[inline(always)]
-    fn found(&self, side: Side, own: usize, others: usize) -> usize {
+    fn found(&self, side: Side, count: usize, others: usize) -> usize {
         match side {
-            Side::Writer => self.capacity.saturating_sub(own.wrapping_sub(others)),
-            Side::Reader => others.wrapping_sub(own),
+            Side::Writer => self.capacity.saturating_sub(count.wrapping_sub(others)),
+            Side::Reader => others.wrapping_sub(count),
         }
     }
 
     /// Returns [`found`](Self::found) for the count that was last read from the other side.
     #[inline(always)]
-    fn known(&self, side: Side, own: usize) -> usize {
+    fn known(&self, side: Side, count: usize) -> usize {
         let (_, end) = self.gate(side);
-        let known = self.found(side, own, end.others.get());
+        let known = self.found(side, count, end.others.get());
         // If the reader has taken items under the lock, its count may be above `others`, and the
         // difference wraps around to more than `capacity`.
         if known <= self.capacity { known } else { 0 }
@@ -275,39 +278,39 @@ impl<T> Ring<T> {
     /// Returns how many free slots a busy writer finds, or how many items a busy reader finds.
     /// Polls the other side before it returns 0.
     #[inline(always)]
-    fn available(&self, side: Side, own: usize) -> usize {
-        match self.known(side, own) {
-            0 => self.poll_patiently(side, own),
+    fn available(&self, side: Side, count: usize) -> usize {
+        match self.known(side, count) {
+            0 => self.poll_patiently(side, count),
             known => known,
         }
     }
 
     /// Returns the same as [`available`](Self::available), but polls for a newer number if the
     /// known number is below `most`.
-    fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
-        match self.known(side, own) {
-            0 => self.poll_patiently(side, own),
-            known if known < most => self.poll(side, own),
+    fn available_for(&self, side: Side, count: usize, most: usize) -> usize {
+        match self.known(side, count) {
+            0 => self.poll_patiently(side, count),
+            known if known < most => self.poll(side, count),
             known => known,
         }
     }
 
     /// Reads the count of the other side, and returns how many slots or items this side finds.
-    fn poll(&self, side: Side, own: usize) -> usize {
-        let ((_, end), (others, _)) = (self.gate(side), self.gate(side.other()));
-        let count = self.counter(side.other()).load(Ordering::Acquire);
+    fn poll(&self, side: Side, count: usize) -> usize {
+        let ((_, end), (other, _)) = (self.gate(side), self.gate(side.other()));
+        let others = self.counter(side.other()).load(Ordering::Acquire);
         // After the count, so that the reader sees the changes before the items that it finds.
-        if side == Side::Reader && others.changes.load(Ordering::Relaxed) != end.seen.get() {
+        if side == Side::Reader && other.changes.load(Ordering::Relaxed) != end.seen.get() {
             return 0;
         }
-        end.others.set(count);
-        self.found(side, own, count)
+        end.others.set(others);
+        self.found(side, count, others)
     }
 
     /// Calls [`poll`](Self::poll), after some pauses if earlier polls have found few items.
     #[cold]
-    fn poll_patiently(&self, side: Side, own: usize) -> usize {
-        let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
+    fn poll_patiently(&self, side: Side, count: usize) -> usize {
+        let ((gate, end), (other, _)) = (self.gate(side), self.gate(side.other()));
         let patience = end.patience.get();
         for _ in 0..patience {
             if gate.takes_lock.load(Ordering::Relaxed) {
@@ -315,8 +318,8 @@ impl<T> Ring<T> {
             }
             spin();
         }
-        let found = self.poll(side, own);
-        let is_alone = others.thread.load(Ordering::Relaxed) == gate.thread.load(Ordering::Relaxed);
+        let found = self.poll(side, count);
+        let is_alone = other.thread.load(Ordering::Relaxed) == gate.thread.load(Ordering::Relaxed);
         end.patience.set(if is_alone {
             0
         } else if (1..=self.capacity / 4).contains(&found) {
@@ -456,8 +459,8 @@ impl<T> Ring<T> {
         if thread == 0 || thread == user.thread || !gate.is_of(user) {
             return false;
         }
-        let own = self.counter(side).load(Ordering::Relaxed);
-        let mut found = self.poll_patiently(side, own);
+        let count = self.counter(side).load(Ordering::Relaxed);
+        let mut found = self.poll_patiently(side, count);
         for _ in 0..POLLS {
             if gate.takes_lock.load(Ordering::Relaxed) {
                 return false;
@@ -466,7 +469,7 @@ impl<T> Ring<T> {
                 return true;
             }
             spin();
-            found = self.poll(side, own);
+            found = self.poll(side, count);
         }
         false
     }
@@ -592,176 +595,6 @@ pub(super) fn read<T: Item, P: Place>(
         }
         if !ring.is_worth_another_try(Side::Reader, user) {
             return None;
-        }
-    }
-}
-
-/// The items that were written to a channel and not read. The channel's lock protects the buffer.
-pub(crate) enum Buffer<T> {
-    Queue(VecDeque<Parcel<T>>),
-    /// A ring buffer, which a side that is not excluded may use without the lock.
-    Ring(Arc<Ring<T>>, Origins),
-}
-
-/// The origins of the items in a ring buffer, and what its reader has read of them. If the network
-/// does not count, all origins are the default.
-pub(crate) struct Origins {
-    /// An entry for each change of the origin, with the number of the first item after the change.
-    /// The last entry holds for the next items, too.
-    changes: VecDeque<(usize, Origin)>,
-    /// What the registered reader reads without the lock, if the network counts. Items that it
-    /// takes with the lock are counted by the origins in their parcels, so they are passed over
-    /// here. Ends before another process takes an item.
-    received: Option<std::sync::Arc<Received>>,
-}
-
-impl Origins {
-    fn new() -> Self {
-        Self {
-            changes: VecDeque::from([(0, Origin::default())]),
-            received: None,
-        }
-    }
-
-    /// Notes that the next items that are written have this origin.
-    fn begin<T>(&mut self, ring: &Ring<T>, origin: Origin) {
-        if self.changes.back().is_some_and(|(_, last)| *last == origin) {
-            return;
-        }
-        self.at(ring.read.load(Ordering::Relaxed));
-        let written = ring.written.load(Ordering::Relaxed);
-        self.changes.push_back((written, origin));
-        let gate = &ring.writer_gate;
-        let changes = gate.changes.load(Ordering::Relaxed).wrapping_add(1);
-        gate.changes.store(changes, Ordering::Relaxed);
-        // The last user may write again later, and has to register its origin before.
-        gate.thread.store(0, Ordering::Relaxed);
-    }
-
-    /// Forgets the changes before the item number `read`. Returns the origin of this item, and
-    /// whether all later items have it, too.
-    fn at(&mut self, read: usize) -> (Origin, bool) {
-        let is_past = |(first, _): &(usize, Origin)| first.wrapping_sub(read).cast_signed() <= 0;
-        while self.changes.get(1).is_some_and(is_past) {
-            self.changes.pop_front();
-        }
-        (self.changes[0].1, self.changes.len() == 1)
-    }
-
-    /// Notes that `user` reads the next items without the lock. The caller is this user.
-    fn receive<T>(&mut self, ring: &Ring<T>, user: User, tally: Option<&Tally>) {
-        let (gate, end) = (&ring.reader_gate, &ring.reader);
-        let changes = ring.writer_gate.changes.load(Ordering::Relaxed);
-        let is_known = gate.is_of(user);
-        if is_known && end.seen.get() == changes {
-            return;
-        }
-        let (origin, is_last) = self.at(ring.read.load(Ordering::Relaxed));
-        // Another number than `changes`, if a change is still to come.
-        end.seen.set(changes.wrapping_sub(usize::from(!is_last)));
-        let is_from = |received: &Received| received.is_from(origin);
-        if !is_known || !self.received.as_deref().is_none_or(is_from) {
-            self.end_receiving(gate);
-            let of_type = size_of::<T>();
-            self.received = tally.map(|tally| tally.receive_from(origin, &ring.read, of_type));
-            end.received.set(self.received.clone());
-        }
-    }
-
-    /// Notes that the reader has taken an item with the lock.
-    fn pass_over(&self) {
-        if let Some(received) = &self.received {
-            received.pass_over();
-        }
-    }
-
-    /// Ends what the registered reader reads without the lock. If the reader goes on, it has to
-    /// register again.
-    fn end_receiving(&mut self, reader: &Gate) {
-        if let Some(received) = self.received.take() {
-            received.end();
-            reader.thread.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
-impl<T> Buffer<T> {
-    pub(crate) fn of_ring(ring: Ring<T>) -> Self {
-        Self::Ring(Arc::new(ring), Origins::new())
-    }
-
-    pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
-        match self {
-            Self::Queue(_) => None,
-            Self::Ring(ring, _) => Some(ring),
-        }
-    }
-
-    /// Registers a user of a ring buffer, which is the caller. `tally` is what its process has
-    /// read, if the network counts.
-    pub(crate) fn register(&mut self, side: Side, user: User, tally: Option<&Tally>) {
-        let Self::Ring(ring, origins) = self else {
-            return;
-        };
-        match side {
-            Side::Writer => origins.begin(ring, tally.map_or_else(Origin::default, Tally::origin)),
-            Side::Reader => origins.receive(ring, user, tally),
-        }
-        ring.register(side, user);
-    }
-
-    /// Called before another process than the registered reader takes items.
-    pub(crate) fn change_reader(&mut self) {
-        if let Self::Ring(ring, origins) = self {
-            origins.end_receiving(&ring.reader_gate);
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Queue(queue) => queue.len(),
-            Self::Ring(ring, _) => ring.len(),
-        }
-    }
-
-    /// Appends an item to a buffer with room. The caller is the writer, or serves a waiting writer.
-    pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
-        match self {
-            Self::Queue(queue) => queue.push_back(parcel),
-            Self::Ring(ring, origins) => {
-                origins.begin(ring, parcel.origin);
-                let written = ring.written.load(Ordering::Relaxed);
-                let slot = ring.slot(written);
-                // SAFETY: the slot is free, and the writer is the caller or waits.
-                slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel.item)) });
-                ring.written
-                    .store(written.wrapping_add(1), Ordering::Release);
-            }
-        }
-    }
-
-    /// Takes the first item. The caller is the reader, or the reader is excluded.
-    pub(crate) fn pop_front(&mut self) -> Option<Parcel<T>> {
-        match self {
-            Self::Queue(queue) => queue.pop_front(),
-            Self::Ring(ring, origins) => {
-                let read = ring.read.load(Ordering::Relaxed);
-                if ring.written.load(Ordering::Acquire) == read {
-                    return None;
-                }
-                let (origin, _) = origins.at(read);
-                // SAFETY: the slot holds an item, and the reader is the caller or excluded.
-                let item = ring
-                    .slot(read)
-                    .with_mut(|slot| unsafe { slot.read().assume_init() });
-                ring.read.store(read.wrapping_add(1), Ordering::Release);
-                origins.pass_over();
-                Some(Parcel { item, origin })
-            }
         }
     }
 }
