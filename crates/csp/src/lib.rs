@@ -153,9 +153,11 @@ pub use ends::input_output::{Ends, Input, Output};
 pub use ends::item::{Foreign, Item};
 pub use ends::{Any, Channel, Items, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer};
 pub use named::error::{Mistake, NamedError};
+pub use network::Network;
+pub use network::error::NetworkError;
+pub use network::group::Group;
 pub use network::open::OpenNetwork;
 pub use network::start::{Started, Starter};
-pub use network::{Group, Network, NetworkError};
 #[cfg(feature = "async")]
 pub use outside::asynchronous::{AsyncGate, AsyncReader, AsyncWriter, Reading, Writing};
 pub use outside::gate::Gate;

@@ -1,4 +1,4 @@
-//! Networks of processes: placing and running the processes, and the errors of networks.
+//! Networks of processes: placing and running the processes.
 //!
 //! ```text
 //!   Network ── process(name, spe, f) ─┐
@@ -9,15 +9,19 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 //!
-//! Read this file first, and `shared` beside it (the state that the processes of a network share).
-//! `start` lets processes start others, for which `starting` counts the living ones. `open` is a
-//! network of programs that run already. `cause` finds which of several failures was first.
-//! `running` and `numbers` tell networks and threads outside apart.
+//! Read this file first, with `shared` (the state that the processes of a network share), and then
+//! `group` and `body` (from the program of an SPE to the body of a process), `error`, and `cause`
+//! (which of several failures was first). `start` lets processes start others, for which `starting`
+//! counts the living ones. `open` is a network of programs that run already. `running` and
+//! `numbers` tell networks and threads outside apart.
 
 // Rejected: to name the machine only in `run`. The type of a process's place would then be unknown
 // where its body is written, and `process` could not panic if the SPE does not exist.
 
+mod body;
 pub(crate) mod cause;
+pub(crate) mod error;
+pub(crate) mod group;
 pub(crate) mod numbers;
 pub(crate) mod open;
 pub(crate) mod running;
@@ -25,322 +29,31 @@ pub(crate) mod shared;
 pub(crate) mod start;
 pub(crate) mod starting;
 
-use std::cell::Cell;
-use std::error::Error;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cellworks_machine::memory::AllocateError;
-use cellworks_machine::{
-    Machine, PanicPayload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError, Wake,
-};
+use cellworks_machine::{Machine, Ppe, PpeCore, Processor, SpeId, Wake};
 
+use self::body::{know_panic, run_process, run_program};
 use self::cause::Moment;
+use self::error::NetworkError;
+use self::group::{Group, GroupBody};
 use self::running::Running;
 use self::shared::{Failure, NetworkState};
-use self::start::{NewStarted, Starter, Starts};
+use self::start::{Starter, Starts};
 use self::starting::Living;
-use crate::channel::waker::Waker;
 use crate::counting::{Counted, Counting, Rank};
-use crate::deadlock::waits::is_within;
-use crate::deadlock::{Deadlock, held};
-use crate::named::error::NamedError;
 use crate::outside::OwnGates;
 use crate::outside::gate::Gate;
 use crate::process::error::ProcessError;
-use crate::process::place::{Place, PpePlace};
+use crate::process::place::PpePlace;
 use crate::process::{Process, pending};
 use crate::transport::{
-    Carrier, CarrierOfSpe, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, NoRoomForItem,
-    Traffic, Transport,
+    Carrier, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, Traffic, Transport,
 };
 
-/// A group of processes of one SPE. The group is made on this SPE, so its processes may share
-/// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
-pub struct Group<'env, S: Spe> {
-    /// The number of earlier calls that added processes to the network.
-    unit: u32,
-    processes: Vec<NewProcess<'env, S>>,
-}
-
-struct NewProcess<'env, S: Spe> {
-    /// `None` for a started process.
-    rank: Option<Rank>,
-    name: String,
-    stack_bytes: Option<usize>,
-    body: ProcessBody<'env, S>,
-}
-
-type ProcessBody<'env, S> = Box<dyn FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env>;
-type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
 type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
-
-impl<'env, S: Spe> Group<'env, S> {
-    /// Adds a process, which starts when all processes of the group have been added.
-    ///
-    /// If the process returns an [error](ProcessError) other than `Ended`, the network fails.
-    pub fn process(
-        &mut self,
-        name: impl Into<String>,
-        body: impl FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env,
-    ) {
-        self.add(name.into(), None, Box::new(body));
-    }
-
-    /// Adds a process as [`process`](Self::process) does, with a stack of `stack_bytes` bytes: see
-    /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
-    pub fn process_with_stack(
-        &mut self,
-        name: impl Into<String>,
-        stack_bytes: usize,
-        body: impl FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env,
-    ) {
-        self.add(name.into(), Some(stack_bytes), Box::new(body));
-    }
-
-    fn add(&mut self, name: String, stack_bytes: Option<usize>, body: ProcessBody<'env, S>) {
-        let rank = Rank {
-            unit: self.unit,
-            index: self.processes.len() as u32,
-        };
-        self.processes.push(NewProcess {
-            rank: Some(rank),
-            name,
-            stack_bytes,
-            body,
-        });
-    }
-
-    fn of(bodies: Vec<(u32, GroupBody<'env, S>)>) -> Self {
-        let mut group = Self {
-            unit: 0,
-            processes: Vec::new(),
-        };
-        for (unit, body) in bodies {
-            group.unit = unit;
-            body(&mut group);
-        }
-        group
-    }
-
-    /// Runs each process as a cooperative thread. A single process usually needs no thread.
-    fn run(
-        self,
-        spe: &S,
-        shared: &NetworkState,
-        carrier: Option<(CarrierOfSpe<S>, &Exchange)>,
-        end: EndOfProgram<'_>,
-        starts: Option<(&Starts<'env, S>, Living)>,
-    ) {
-        let carrier = carrier.map(|(carrier_of, exchange)| carrier_of(spe, exchange));
-        self.run_by(spe, shared, carrier.as_deref(), starts);
-        drop(end);
-        if let Some(carrier) = carrier {
-            carrier.finish();
-        }
-    }
-
-    fn run_by<'a>(
-        self,
-        spe: &'a S,
-        shared: &'a NetworkState,
-        carrier: Option<&'a dyn Carrier>,
-        starts: Option<(&'a Starts<'env, S>, Living)>,
-    ) {
-        let mut processes = self.processes;
-        let alone = processes.len() == 1 && processes[0].stack_bytes.is_none();
-        if let Some(only) = processes.pop_if(|_| alone && starts.is_none()) {
-            run_on_spe(spe, only.rank, &only.name, only.body, shared, carrier);
-            return;
-        }
-        let count = processes.len();
-        let has_room = Cell::new(true);
-        let has_room = &has_room;
-        spe.thread_scope(|scope| {
-            let spawn = |process: NewProcess<'env, S>, living: Option<Living>| {
-                let NewProcess {
-                    rank,
-                    name,
-                    stack_bytes,
-                    body,
-                } = process;
-                let mut thread = scope.builder();
-                if let Some(bytes) = stack_bytes {
-                    thread = thread.stack_bytes(bytes);
-                }
-                let run_it = {
-                    let name = name.clone();
-                    // If the stack of one process does not fit, no process of this SPE runs.
-                    move |_| {
-                        let _living = living;
-                        has_room
-                            .get()
-                            .then(|| run_on_spe(spe, rank, &name, body, shared, carrier))
-                    }
-                };
-                // Before `spawn`, because a failure of `spawn` drops the ends in the body.
-                let before = Moment::now();
-                let spawned = thread.spawn(run_it);
-                spawned.map(drop).map_err(|source| (before, name, source))
-            };
-            for (index, process) in processes.into_iter().enumerate() {
-                let living = starts.as_ref().map(|_| Living::new(&shared.starting));
-                if let Err((before, process, source)) = spawn(process, living) {
-                    has_room.set(false);
-                    let failure = Failure::NoRoom {
-                        process,
-                        processes: count,
-                        fit: index,
-                        source,
-                    };
-                    shared.fail(before, failure);
-                    break;
-                }
-            }
-            let Some((starts, program)) = starts else {
-                return;
-            };
-            drop(program);
-            starts.serve(spe, shared, carrier, |started| {
-                let NewStarted {
-                    name,
-                    stack_bytes,
-                    body,
-                    living,
-                } = started;
-                let process = NewProcess {
-                    rank: None,
-                    name,
-                    stack_bytes,
-                    body,
-                };
-                if let Err((before, process, source)) = spawn(process, Some(living)) {
-                    shared.fail(before, Failure::NoRoomToStart { process, source });
-                }
-            });
-        });
-    }
-}
-
-/// Runs the program of a processor. Meanwhile, ends dropped on this OS thread wake processes.
-fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
-    let wake = |waker: Waker| {
-        // A process goes on after a message. A dropped end sends none, so one is recorded here.
-        if let Some(exchange) = shared.exchange.get() {
-            exchange.arrive(waker.process);
-        }
-        place.wake(waker.sleeper);
-    };
-    pending::with_wakes(shared.network, &wake, program)
-}
-
-/// The destructor ends the process, after the body of the process has returned or panicked.
-struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
-
-impl<P: Place> Drop for Ending<'_, '_, P> {
-    fn drop(&mut self) {
-        let process = self.0;
-        let shared = process.shared();
-        let held = held::take();
-        if !held.is_empty() {
-            shared.waits.had(process.number(), held);
-        }
-        if !process.place().is_cancelled() {
-            shared.waits.ended(process.number());
-        }
-        shared.names.creator_ended(process.number());
-        process.end();
-    }
-}
-
-/// Runs `body` as a process. `rank` is its rank, or `None` if it was not added before the run.
-pub(crate) fn run_process<P: Place, R>(
-    place: &P,
-    rank: Option<Rank>,
-    name: &str,
-    body: impl FnOnce(&Process<'_, P>) -> R,
-    shared: &NetworkState,
-    carrier: Option<&dyn Carrier>,
-) -> R {
-    let process = Process::new(place, name, shared, carrier);
-    shared.waits.began(process.number());
-    process.began(rank, name);
-    let _ending = Ending(&process);
-    body(&process)
-}
-
-/// The payload with which a panic goes on after the network has recorded its original payload.
-struct ProcessPanicked;
-
-/// Runs the body of a process, and records a panic unless the run was cancelled.
-fn know_panic<R>(
-    process: &str,
-    at: Processor,
-    is_cancelled: impl FnOnce() -> bool,
-    shared: &NetworkState,
-    body: impl FnOnce() -> R,
-) -> R {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
-        let since = cause::unwound();
-        if is_cancelled() {
-            resume_unwind(payload);
-        }
-        let failure = match payload.downcast::<NoRoomForItem>() {
-            Ok(error) => Failure::NoRoomForItem(*error),
-            Err(payload) => Failure::Panic {
-                process: process.to_owned(),
-                at,
-                payload,
-            },
-        };
-        shared.fail(since, failure);
-        resume_unwind(Box::new(ProcessPanicked))
-    })
-}
-
-/// The earlier task description of a thread, which the destructor restores: see [`Wake::set_task`].
-struct Task<'a, S: Spe>(&'a S, Option<String>);
-
-impl<S: Spe> Drop for Task<'_, S> {
-    fn drop(&mut self) {
-        self.0.set_task(self.1.take());
-    }
-}
-
-fn run_on_spe<S: Spe>(
-    spe: &S,
-    rank: Option<Rank>,
-    name: &str,
-    body: ProcessBody<'_, S>,
-    shared: &NetworkState,
-    carrier: Option<&dyn Carrier>,
-) {
-    let at = spe.id();
-    let is_cancelled = || spe.is_cancelled();
-    let result = know_panic(name, Processor::Spe(at), is_cancelled, shared, || {
-        let before = spe.set_task(Some(format!("the process `{name}`")));
-        let _task = Task(spe, before);
-        let _activity = spe.activity(name);
-        let body = |process: &Process<'_, S>| {
-            let result = body(process);
-            if let Some((messages, bytes)) = process.received() {
-                // A slice without length at the end of that of the process.
-                drop(spe.activity(&format!("read {messages} messages, {bytes} bytes")));
-            }
-            result
-        };
-        run_process(spe, rank, name, body, shared, carrier)
-    });
-    if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {
-        let failure = Failure::Failed {
-            process: name.to_owned(),
-            at,
-            source,
-        };
-        shared.fail(since, failure);
-    }
-}
 
 /// A network: processes on the SPEs of a machine, which communicate through channels.
 ///
@@ -817,7 +530,7 @@ impl<'env, M: Machine> Network<'env, M> {
 }
 
 /// Serves the requests of the other processes after the main process has ended. Must be in this
-/// file: reports of deadlocks leave out waits in this file, because such a wait is never the cause.
+/// folder: reports of deadlocks leave out waits there, because such a wait is never the cause.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     loop {
@@ -833,231 +546,3 @@ fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &E
 }
 
 const MAIN: &str = "main";
-
-/// The reason why a network has failed.
-///
-/// If several processes fail, only the first failure is reported: it may have caused the others.
-///
-/// The moment of an error is its conversion into a [`ProcessError`]. The moment of a panic is the
-/// first drop of an end by the process, or the end of the process if it dropped no end.
-///
-/// `?` turns no other error into a `NetworkError`. A function that runs a network and may fail for
-/// other reasons, too, returns a `Box<dyn Error>`, which all of these errors become:
-///
-/// ```
-/// use std::error::Error;
-///
-/// use cellworks_csp::Network;
-///
-/// fn run(spes: &str) -> Result<(), Box<dyn Error>> {
-///     let host = cellworks_host::Host::builder().spes(spes.parse()?).build()?;
-///     Ok(Network::on(&host).run()?)
-/// }
-/// # run("1").unwrap();
-/// # assert_eq!(run("one").unwrap_err().to_string(), "invalid digit found in string");
-/// ```
-#[derive(thiserror::Error)]
-pub enum NetworkError {
-    /// Processes waited for each other.
-    #[error(transparent)]
-    Deadlock(Deadlock),
-    /// A process misused a named channel. The network fails even if the process ignored the error.
-    #[error(transparent)]
-    Named(NamedError),
-    /// The local store of an SPE has no room for the stacks of its processes. None of them has run.
-    #[error(
-        "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
-         that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
-        .source.spe()
-    )]
-    NoRoom {
-        /// The first process that has no room for its stack.
-        process: String,
-        /// How many processes the SPE had to run.
-        processes: usize,
-        /// How many of these processes have room for their stacks.
-        fit: usize,
-        /// The machine's error.
-        source: StackError,
-    },
-    /// The local store of an SPE has no room for the stack of a [started](Starter::start) process.
-    #[error(
-        "the process `{process}` cannot start on {}; start it elsewhere, or give it a smaller stack by \
-         `start_with_stack`: {source}",
-        .source.spe()
-    )]
-    NoRoomToStart {
-        /// The process that could not start.
-        process: String,
-        /// The machine's error.
-        source: StackError,
-    },
-    /// An item does not fit into the local store of an SPE that is confined to its local store.
-    #[error(transparent)]
-    NoRoomForItem(NoRoomForItem),
-    /// The main memory has no room for channels between SPEs that are confined to local stores.
-    #[error(transparent)]
-    NoMemory(AllocateError),
-    /// The network has a [gate](Network::gate), but no OS thread outside the machine can take part
-    /// in a network of this machine. No process has run.
-    #[error(
-        "the network has the gate `{gate}`, but no OS thread outside of {machine} can take part in its networks, because \
-         its time is simulated or its SPEs are confined to their local stores; run the network on a host that is not \
-         strict, or do the work of the thread in a process"
-    )]
-    NoGate {
-        /// The name of the gate.
-        gate: String,
-        /// The name of the machine.
-        machine: String,
-    },
-    /// A process on an SPE ended with an error of its own: see [`ProcessError`].
-    #[error("the process `{process}` failed on {at}: {source}")]
-    Failed {
-        /// The name of the process.
-        process: String,
-        /// The SPE on which the process ran.
-        at: SpeId,
-        /// The error.
-        source: Box<dyn Error + Send + Sync>,
-    },
-    /// A process panicked.
-    #[error("the process `{process}` panicked on {at}: {payload}")]
-    Panic {
-        /// The name of the process.
-        process: String,
-        /// The processor on which the process ran.
-        at: Processor,
-        /// The payload of the panic.
-        payload: PanicPayload,
-    },
-    /// A process tried to run a second network. The second network was not run, because the call
-    /// would have blocked the other processes of the SPE until the second network had ended.
-    #[error(
-        "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
-         until the other one has ended; add the processes to the first network, or run the other one before it or after it"
-    )]
-    Nested {
-        /// The call that tried to run the second network.
-        at: &'static Location<'static>,
-        /// The call that runs the first network, to which the process belongs.
-        outer: &'static Location<'static>,
-    },
-    /// The network was [placed](Network::place) on more or fewer SPEs than it has units: calls that
-    /// add a process or a group. No process has run.
-    #[error(
-        "the placement has an SPE for {spes} units, but the network has {units}: one for each call of `process` or \
-         `group`; give one SPE for each of them"
-    )]
-    Placed {
-        /// The number of SPEs of the placement.
-        spes: usize,
-        /// The number of calls that have added a process or a group.
-        units: usize,
-    },
-    /// The machine ended the run.
-    #[error(transparent)]
-    Run(RunError),
-}
-
-impl NetworkError {
-    fn of(
-        result: Result<(), RunError>,
-        shared: &NetworkState,
-        caller: &'static Location<'static>,
-    ) -> Result<(), Self> {
-        match (result, shared.take_failure()) {
-            (_, Some(failure)) => Err(Self::of_failure(failure)),
-            (Err(RunError::Deadlock { mut waits }), None) => {
-                let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
-                let starting = &shared.starting;
-                waits.retain(|wait| !is_own(wait.location) && !starting.is_thread(wait.thread));
-                let mut known = shared.waits.take();
-                known.complete(&mut waits, caller);
-                Err(Self::Deadlock(Deadlock::of(known, waits)))
-            }
-            (
-                Err(RunError::TimeLimit {
-                    limit,
-                    mut running,
-                    mut programs,
-                }),
-                None,
-            ) => {
-                shared.waits.take().complete(&mut programs, caller);
-                for program in &mut running {
-                    if is_within(program.began_at) {
-                        program.began_at = caller;
-                        if program.who != Processor::Ppe.to_string() {
-                            program.program = "processes of the network".to_owned();
-                        }
-                    }
-                }
-                Err(Self::Run(RunError::TimeLimit {
-                    limit,
-                    running,
-                    programs,
-                }))
-            }
-            (Err(other), None) => Err(Self::Run(other)),
-            (Ok(()), None) => Ok(()),
-        }
-    }
-
-    /// Resumes the panic of a process, or panics with the text of the error.
-    ///
-    /// # Panics
-    ///
-    /// Always panics.
-    pub fn resume(self) -> ! {
-        match self {
-            Self::Panic { payload, .. } => resume_unwind(payload.into_inner()),
-            Self::Run(error) => error.resume(),
-            other => panic!("{other}"),
-        }
-    }
-}
-
-// Not an `impl From`, which the compiler would name to users whose `?` finds no conversion.
-impl NetworkError {
-    fn of_failure(failure: Failure) -> Self {
-        match failure {
-            Failure::NoRoom {
-                process,
-                processes,
-                fit,
-                source,
-            } => Self::NoRoom {
-                process,
-                processes,
-                fit,
-                source,
-            },
-            Failure::NoRoomToStart { process, source } => Self::NoRoomToStart { process, source },
-            Failure::Named(error) => Self::Named(error),
-            Failure::NoRoomForItem(error) => Self::NoRoomForItem(error),
-            Failure::NoMemory(error) => Self::NoMemory(error),
-            Failure::NoGate { gate, machine } => Self::NoGate { gate, machine },
-            Failure::Failed {
-                process,
-                at,
-                source,
-            } => Self::Failed {
-                process,
-                at,
-                source,
-            },
-            Failure::Panic {
-                process,
-                at,
-                payload,
-            } => Self::Panic {
-                process,
-                at,
-                payload: payload.into(),
-            },
-        }
-    }
-}
-
-cellworks_machine::debug_by_display!(NetworkError);

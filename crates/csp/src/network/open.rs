@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cellworks_machine::{RunId, Spe, Wake};
 
-use super::run_process;
+use super::body::run_process;
 use super::running::Running;
 use super::shared::{Failure, NetworkState};
 use crate::counting::Counted;
