@@ -158,10 +158,11 @@ pub use network::error::NetworkError;
 pub use network::group::Group;
 pub use network::open::OpenNetwork;
 pub use network::start::{Started, Starter};
+pub use outside::GateError;
 #[cfg(feature = "async")]
 pub use outside::asynchronous::{AsyncGate, AsyncReader, AsyncWriter, Reading, Writing};
 pub use outside::gate::Gate;
-pub use outside::{GateError, OutsidePlace};
+pub use outside::place::OutsidePlace;
 pub use process::Process;
 pub use process::error::ProcessError;
 pub use process::place::{Place, PpePlace};

@@ -46,6 +46,7 @@ use self::starting::Living;
 use crate::counting::{Counted, Counting, Rank};
 use crate::outside::OwnGates;
 use crate::outside::gate::Gate;
+use crate::outside::place::OutsidePlace;
 use crate::process::error::ProcessError;
 use crate::process::place::PpePlace;
 use crate::process::{Process, pending};
@@ -285,7 +286,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Gates need a machine without simulated time on which SPEs access all memory, such as a host.
     /// On other machines, the network fails with [`NetworkError::NoGate`] and starts no process.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
-        Gate::new(ends, self.gates.place(name.into()))
+        Gate::new(ends, OutsidePlace::at(&self.gates, name.into()))
     }
 
     #[track_caller]

@@ -23,7 +23,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::polled::Polled;
-use super::{Inside, OwnSeat, Standing};
+use super::task::Standing;
+use super::{Inside, OwnSeat};
 use crate::channel::ChannelEnd;
 use crate::channel::link::{Link, Side};
 use crate::channel::node::Parcel;

@@ -13,9 +13,10 @@ use std::fmt;
 #[cfg(feature = "async")]
 use std::sync::Arc;
 
+use super::GateError;
 #[cfg(feature = "async")]
 use super::asynchronous::AsyncGate;
-use super::{GateError, OutsidePlace};
+use super::place::OutsidePlace;
 use crate::process::Process;
 
 /// The ends of channels by which an OS thread outside the machine communicates with a network.

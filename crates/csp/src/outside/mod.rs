@@ -1,11 +1,11 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
 //! ```text
-//!   OS thread ── Gate::enter ──────► OutsidePlace: a process, which sleeps in the operating system
+//!   OS thread ─── Gate::enter ─────► OutsidePlace: a process, which sleeps in the operating system
 //!                                        │
 //!                                      seat ──► the machine counts it while it does not wait
 //!                                        │
-//!   async task ── AsyncGate::enter ──► AsyncReader, AsyncWriter: a poll never waits
+//!   async task ── AsyncGate ───────► AsyncReader, AsyncWriter: a poll never waits
 //! ```
 //!
 //! An outside thread sleeps in the operating system, not in the machine. Its [`Waker`] has a
@@ -14,50 +14,38 @@
 //! The machine reports a deadlock if all threads that it counts wait. It does not count an outside
 //! thread that waits, until a process wakes the thread and thereby makes the machine count it.
 //!
-//! An [async task](self::asynchronous) has a seat, too. It does not sleep: to notify its
-//! seat wakes its runtime.
+//! An [async task](self::asynchronous) has a seat, too. It does not sleep: to notify its seat wakes
+//! its runtime.
 //!
-//! Read `gate` first, then this file with the seats, and then `asynchronous` and `polled` (the wait
-//! of a task's end).
+//! Read `gate` and `place` first, then this file with the seats and the sleep of a thread. `hints`
+//! has what a user is told. Of tasks, `task` has what they do at their seats, `asynchronous` their
+//! ends, and `polled` the wait of an end.
 
 #[cfg(feature = "async")]
 pub(crate) mod asynchronous;
 pub(crate) mod gate;
+mod hints;
+pub(crate) mod place;
 #[cfg(any(feature = "async", all(test, any(loom, shuttle))))]
 pub(crate) mod polled;
+#[cfg(feature = "async")]
+pub(crate) mod task;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::Write;
-use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{
-    Outside, Outsiders, PpeCore, Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake,
-};
+use cellworks_machine::{Outside, Outsiders, PpeCore, RemoteWaker, Sleeper, Time};
 // Not `crate::sync::Backoff`, which models replace: models have no outside threads.
 use crossbeam_utils::Backoff;
 
 use crate::channel::waker::Waker;
-#[cfg(feature = "async")]
-use crate::counting::Counting;
 use crate::network::numbers::FIRST_OUTSIDE;
 use crate::network::shared::{NetworkState, outside_of};
 use crate::process::pending;
 use crate::sync::locked;
-
-/// An OS thread outside the machine, as the place of a process: see
-/// [`Gate::enter`](crate::Gate::enter).
-///
-/// The place returns the PPE as its processor. Waits return false when the run is over.
-pub struct OutsidePlace {
-    pub(crate) seat: Arc<OwnSeat>,
-    /// A place belongs to one thread at a time.
-    not_sync: PhantomData<Cell<()>>,
-}
 
 /// The seat of an outside thread, or of an async task. The machine counts the seat until this value
 /// is dropped.
@@ -96,9 +84,6 @@ struct State {
 
 /// After this time without a step, there is a hint for the user.
 const STILL: Duration = Duration::from_secs(5);
-
-/// After this time without a step, there is a hint about gates that may yet be used.
-const LONG_STILL: Duration = Duration::from_secs(10);
 
 thread_local! {
     /// Lives as long as the OS thread.
@@ -208,10 +193,6 @@ impl Default for OwnGates {
 }
 
 impl OwnGates {
-    pub(crate) fn place(&self, name: String) -> OutsidePlace {
-        OutsidePlace::new(&self.0, name)
-    }
-
     /// Called when the network begins to run. Makes the machine count the outside threads. If the
     /// machine cannot count them, returns the name of a gate as the error.
     pub(crate) fn open(
@@ -300,107 +281,6 @@ impl Gates {
     }
 }
 
-impl Seat {
-    /// Returns what is known of the user, and whether the user is probably done with the seat,
-    /// which then lives on only because it was forgotten.
-    fn standing(&self) -> (&'static str, bool) {
-        if self.is_dismissed {
-            return ("waits for the network", false);
-        }
-        match &self.user {
-            LastUser::None => ("was neither used nor dropped", false),
-            LastUser::Thread(thread) if thread.strong_count() == 0 => (
-                "was not dropped, but the thread that entered it has ended",
-                true,
-            ),
-            LastUser::Thread(_) => ("was entered by a thread, which does something else", false),
-            #[cfg(feature = "async")]
-            LastUser::Task if self.futures.is_empty() => (
-                "or one of its async ends was not dropped, but its task waits for none of them",
-                true,
-            ),
-            #[cfg(feature = "async")]
-            LastUser::Task => ("has a task that waits for a channel, without `only`", false),
-        }
-    }
-}
-
-/// What a user can do about ends that live on.
-const DROP_THEM: &str = "A closure or an `async` block without `move` only borrows what it uses, and \
-    that lives on in the function around it: write `move`, or drop the gate and its ends";
-
-impl Outsiders for Gates {
-    fn list(&self) -> Vec<String> {
-        let state = self.state();
-        let Phase::Open(run) = &state.phase else {
-            return Vec::new();
-        };
-        let mut lines = Vec::new();
-        let mut has_advice = false;
-        for seat in state.seats.values() {
-            let (standing, is_forgotten) = seat.standing();
-            has_advice |= is_forgotten || matches!(seat.user, LastUser::None);
-            lines.push(format!(
-                "the gate `{}` {standing}: of {}",
-                seat.gate,
-                run.network()
-            ));
-        }
-        lines.extend(has_advice.then(|| DROP_THEM.to_owned()));
-        lines
-    }
-
-    fn all_programs_wait(&self) -> Option<String> {
-        let mut state = self.state();
-        let now = (Instant::now(), state.steps);
-        let still = state.still_since.filter(|(_, steps)| *steps == now.1);
-        let (since, _) = *state.still_since.insert(still.unwrap_or(now));
-        let Phase::Open(run) = &state.phase else {
-            return None;
-        };
-        let seats = || {
-            state
-                .seats
-                .values()
-                .map(|seat| (&seat.gate, seat.standing()))
-        };
-        let stood = since.elapsed();
-        if state.has_hinted || seats().next().is_none() || stood < STILL {
-            return None;
-        }
-        // A user that is not done may still let the network go on.
-        let mut hint = if seats().all(|(_, (_, is_forgotten))| is_forgotten) {
-            format!(
-                "hint: all processes of {} have waited for some seconds. Either the network is idle and \
-                 waits for its clients, or the run should have ended and a channel is kept open. \
-                 {DROP_THEM}.",
-                run.network()
-            )
-        } else if state.are_all_unused() && state.is_one_done && stood >= LONG_STILL {
-            format!(
-                "hint: all processes of {} have waited for some seconds, and all gates that were used are \
-                 dropped. Either the network is idle and waits for its next client, or a gate is kept \
-                 that was only cloned. If no thread or task will use such a gate any more, drop it and \
-                 its ends.",
-                run.network()
-            )
-        } else {
-            return None;
-        };
-        for (gate, (standing, _)) in seats() {
-            hint += &format!("\n  the gate `{gate}` {standing}");
-        }
-        state.has_hinted = true;
-        Some(hint)
-    }
-}
-
-impl Run {
-    fn network(&self) -> String {
-        format!("the network that was run at {}", self.at)
-    }
-}
-
 impl State {
     /// Waits until the network runs or never will. Prints a hint if that takes long.
     fn wait_to_run<'a>(gates: &'a Gates, state: MutexGuard<'a, Self>) -> MutexGuard<'a, Self> {
@@ -449,48 +329,9 @@ impl State {
         ))
     }
 
-    fn are_all_unused(&self) -> bool {
-        let mut seats = self.seats.values();
-        seats.all(|seat| matches!(seat.user, LastUser::None))
-    }
-
     fn take_futures(&mut self) -> Vec<(u64, std::task::Waker)> {
         let seats = self.seats.values_mut();
         seats.flat_map(|seat| seat.futures.drain(..)).collect()
-    }
-}
-
-impl OutsidePlace {
-    fn new(gates: &Arc<Gates>, name: String) -> Self {
-        Self {
-            seat: Arc::new(OwnSeat::new(gates, name)),
-            not_sync: PhantomData,
-        }
-    }
-
-    /// Makes the place of another thread in the same network.
-    pub(crate) fn another(&self, name: String) -> Self {
-        Self::new(&self.seat.gates, name)
-    }
-
-    pub(crate) fn number(&self) -> u32 {
-        self.seat.number
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.seat.name
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.seat.is_over()
-    }
-
-    fn run(&self) -> &Run {
-        self.seat.run()
-    }
-
-    pub(crate) fn waker(&self) -> &Waker {
-        self.seat.waker()
     }
 }
 
@@ -684,188 +525,5 @@ impl Drop for OwnSeat {
         // Dropped without the lock, because the destructor of a waker may run any code.
         drop(state);
         drop(seat);
-    }
-}
-
-/// Starts a thread that gives a hint if the network does not run for some time.
-#[cfg(feature = "async")]
-fn watch_until_run(gates: &Arc<Gates>) {
-    let gates = Arc::clone(gates);
-    let watch = move || {
-        let mut state = State::hint_if_late(&gates, gates.state());
-        // If no task waited at that moment, the next task that waits is watched anew.
-        state.is_watched = state.has_hinted;
-    };
-    let thread = std::thread::Builder::new().name("cellworks gates".to_owned());
-    // If the thread cannot be started, there is no hint.
-    drop(thread.spawn(watch));
-}
-
-/// What a task finds when it looks at its network.
-#[cfg(feature = "async")]
-#[derive(Clone, Copy)]
-pub(crate) enum Standing<'a> {
-    /// The network does not run yet.
-    Ahead,
-    Runs(&'a Inside),
-    Over,
-}
-
-#[cfg(feature = "async")]
-impl OwnSeat {
-    fn standing(&self, state: &State) -> Standing<'_> {
-        match &state.phase {
-            Phase::Ahead => Standing::Ahead,
-            Phase::Open(run) => Standing::Runs(self.inside.get_or_init(|| self.inside(run))),
-            Phase::Over { .. } => Standing::Over,
-        }
-    }
-
-    /// Begins a step of the task. The machine counts the task from now on, as a task that goes on
-    /// may wake processes.
-    pub(crate) fn begin(&self) -> Standing<'_> {
-        let mut state = self.gates.state();
-        state.steps += 1;
-        let State { phase, seats, .. } = &mut *state;
-        if let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&self.number)) {
-            seat.user = LastUser::Task;
-            seat.is_notified = false;
-            if std::mem::take(&mut seat.is_dismissed) {
-                run.outside.admit();
-            }
-            // In a cancelled run, the record may be needed for the report of a deadlock.
-            if seat.is_recorded && !run.outside.is_cancelled() {
-                seat.is_recorded = false;
-                run.shared.waits.forget(self.number);
-            }
-        }
-        self.standing(&state)
-    }
-
-    /// Sets the waker of the future that waits at the end `end`. After the run, does nothing.
-    pub(crate) fn listen(&self, end: u64, future: std::task::Waker) -> Standing<'_> {
-        let mut state = self.gates.state();
-        let standing = self.standing(&state);
-        let mut old = Some(future);
-        if matches!(standing, Standing::Ahead) && !std::mem::replace(&mut state.is_watched, true) {
-            watch_until_run(&self.gates);
-        }
-        if !matches!(standing, Standing::Over)
-            && let (Some(seat), Some(future)) = (state.seats.get_mut(&self.number), old.take())
-        {
-            match seat.futures.iter_mut().find(|(of, _)| *of == end) {
-                Some((_, place)) => old = Some(std::mem::replace(place, future)),
-                None => seat.futures.push((end, future)),
-            }
-        }
-        // Dropped without the lock, because the destructor of a waker may run any code.
-        drop(state);
-        drop(old);
-        standing
-    }
-
-    /// Removes the waker of the end `end`.
-    pub(crate) fn ignore(&self, end: u64) {
-        let mut state = self.gates.state();
-        let futures = state.seats.get_mut(&self.number);
-        let futures = futures.map(|seat| &mut seat.futures);
-        let old = futures.and_then(|futures| {
-            let at = futures.iter().position(|(of, _)| *of == end)?;
-            Some(futures.swap_remove(at))
-        });
-        drop(state);
-        drop(old);
-    }
-
-    /// Called when the task waits for nothing but its ends. Unless it was notified since its last
-    /// step, calls `record` and stops counting it, which may report a deadlock.
-    pub(crate) fn dismiss(&self, record: impl FnOnce()) {
-        let mut state = self.gates.state();
-        let State { phase, seats, .. } = &mut *state;
-        let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&self.number)) else {
-            return;
-        };
-        if seat.is_notified || seat.is_dismissed {
-            return;
-        }
-        record();
-        seat.is_recorded = true;
-        seat.is_dismissed = true;
-        run.outside.dismiss();
-    }
-}
-
-#[cfg(feature = "async")]
-impl Inside {
-    /// Returns the handle by which partners wake the task.
-    pub(crate) fn waker(&self) -> Waker {
-        self.waker
-    }
-
-    pub(crate) fn shared(&self) -> &NetworkState {
-        &self.run.shared
-    }
-}
-
-#[cfg(feature = "async")]
-impl OwnSeat {
-    /// Returns what the network has counted, if it counts and has begun.
-    pub(crate) fn counting(&self) -> Option<&Counting> {
-        self.inside.get()?.run.shared.counting.as_deref()
-    }
-}
-
-impl Wait for OutsidePlace {
-    #[track_caller]
-    fn wait_until(&self, _: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        self.seat.wait(&|| (), None, ready)
-    }
-}
-
-impl Wake for OutsidePlace {
-    fn run_id(&self) -> &RunId {
-        self.run().outside.run_id()
-    }
-
-    fn now(&self) -> Time {
-        self.seat.now()
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.run().outside.is_cancelled()
-    }
-
-    #[track_caller]
-    fn notify(&self, to: Processor) {
-        self.run().outside.notify(to);
-    }
-
-    /// Returns the sleeper of the PPE, because the machine has no sleeper for this thread.
-    fn sleeper(&self) -> Sleeper {
-        self.run().sleeper
-    }
-
-    fn wake_elsewhere(&self, sleeper: Sleeper) {
-        self.run().waker.wake(sleeper);
-    }
-
-    fn remote_waker(&self) -> RemoteWaker {
-        self.run().waker.clone()
-    }
-
-    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
-        while !done() {
-            std::thread::yield_now();
-        }
-    }
-
-    #[track_caller]
-    fn wait_until_deadline(
-        &self,
-        _: &dyn fmt::Display,
-        deadline: Time,
-        ready: &mut dyn FnMut() -> bool,
-    ) -> bool {
-        self.seat.wait(&|| (), Some(deadline), ready)
     }
 }

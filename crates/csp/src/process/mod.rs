@@ -36,7 +36,7 @@ use crate::counting::{OUTSIDE, Rank, Tally};
 use crate::deadlock::held;
 use crate::ends::item::Item;
 use crate::network::shared::{NetworkState, outside_of};
-use crate::outside::OutsidePlace;
+use crate::outside::place::OutsidePlace;
 use crate::sync;
 use crate::transport::origin::Origin;
 use crate::transport::{Asker, Carrier, Stepped};

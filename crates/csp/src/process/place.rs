@@ -4,7 +4,7 @@ use std::fmt;
 
 use cellworks_machine::{PpeCore, Processor, RemoteWaker, RunId, Sleeper, Spe, Time, Wait, Wake};
 
-use crate::outside::OutsidePlace;
+use crate::outside::place::OutsidePlace;
 
 /// A processor that runs processes: an SPE, a [`PpePlace`] or an [`OutsidePlace`].
 pub trait Place: Wake {
