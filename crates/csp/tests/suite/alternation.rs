@@ -199,9 +199,10 @@ fn one_that_skips_meets_one_that_waits<M: Machine>(machine: &M) {
             let mut alternation = Alternation::fair();
             let read = alternation.read(&mut reader);
             loop {
-                let chosen = match skipper_writes {
-                    true => alternation.select(process).map(Some),
-                    false => alternation.select_or_skip(process),
+                let chosen = if skipper_writes {
+                    alternation.select(process).map(Some)
+                } else {
+                    alternation.select_or_skip(process)
                 };
                 match chosen {
                     Ok(Some(_)) => items.push(alternation.take(process, &read)),

@@ -81,9 +81,10 @@ fn close_gives_back_what_waits<M: Machine>(machine: &M) {
 fn a_writer_that_closes_and_one_that_poisons<M: Machine>(machine: &M) {
     for poisons in [false, true] {
         let (mut writer, reader) = Channel::new().one_to_any::<u32>();
-        let ended = match poisons {
-            true => Ended::Poisoned,
-            false => Ended::Closed,
+        let ended = if poisons {
+            Ended::Poisoned
+        } else {
+            Ended::Closed
         };
         let mut network = network(machine);
         for index in 0..3 {
@@ -101,9 +102,12 @@ fn a_writer_that_closes_and_one_that_poisons<M: Machine>(machine: &M) {
         }
         drop(reader);
         network
-            .run_with(|process| match poisons {
-                true => assert!(writer.poison(process).is_empty()),
-                false => writer.close(process),
+            .run_with(|process| {
+                if poisons {
+                    assert!(writer.poison(process).is_empty());
+                } else {
+                    writer.close(process);
+                }
             })
             .unwrap();
     }
