@@ -178,6 +178,57 @@ impl Cpus {
         Some(others)
     }
 
+    /// Returns the places that stay empty if each node takes at most `tasks` tasks, one at a place,
+    /// besides those in `left_out`. The CPUs of a node that take tasks are those of `fixed` and the
+    /// ones that are nearest to each other. `None` if the CPUs are on one computer.
+    ///
+    /// # Errors
+    ///
+    /// Returns the name of a node that has more than `tasks` places in `fixed`, and their number.
+    pub fn others_of_nodes(
+        &self,
+        tasks: usize,
+        costs: &Costs,
+        fixed: &BTreeSet<usize>,
+        left_out: &BTreeSet<usize>,
+    ) -> Result<Option<BTreeSet<usize>>, (String, usize)> {
+        if self.nodes.is_empty() {
+            return Ok(None);
+        }
+        let mut of_nodes = vec![Vec::new(); self.nodes.len()];
+        for (place, cpu) in self.of_places.iter().enumerate() {
+            if !left_out.contains(&place) {
+                of_nodes[cpu.node].push(place);
+            }
+        }
+        let mut others = BTreeSet::new();
+        // Nodes have the same costs: the choice for one is that for each in which the same is open.
+        let mut known: BTreeMap<(Vec<usize>, Vec<usize>), BTreeSet<usize>> = BTreeMap::new();
+        let size = self.of_places.len() / self.nodes.len();
+        for (node, open) in of_nodes.iter().enumerate() {
+            let first = node * size;
+            let within = |place: &usize| place - first;
+            let kept: Vec<usize> = open
+                .iter()
+                .copied()
+                .filter(|at| fixed.contains(at))
+                .collect();
+            if kept.len() > tasks {
+                return Err((self.nodes[node].clone(), kept.len()));
+            }
+            let key = (
+                open.iter().map(within).collect(),
+                kept.iter().map(within).collect(),
+            );
+            let chosen = known.entry(key).or_insert_with(|| {
+                let near = nearest(tasks, costs, open, &kept);
+                near.iter().map(within).collect()
+            });
+            others.extend(open.iter().filter(|place| !chosen.contains(&within(place))));
+        }
+        Ok(Some(others))
+    }
+
     /// Returns what was assumed about the numbers of the CPUs, or `None` if they are known. `costs`
     /// is the name of the costs.
     pub fn assumed(&self, costs: &Path) -> Option<String> {
@@ -205,6 +256,58 @@ impl Cpus {
             None => format!("CPU {cpu}"),
         }
     }
+}
+
+/// The largest number of costs that are looked at to choose the CPUs of a node. Up to 256 CPUs, each
+/// of them is tried as the first.
+const NEAREST_STEPS: usize = 1 << 24;
+
+/// Returns `count` of the `open` places that are near to each other, among them all of `kept`.
+/// Begins with `kept`, or with each place in turn (only some of them in a large node), adds
+/// the place that is nearest to those that are chosen, and so on. Keeps the choice with the least sum of the costs of its pairs.
+fn nearest(count: usize, costs: &Costs, open: &[usize], kept: &[usize]) -> Vec<usize> {
+    if count >= open.len() {
+        return open.to_vec();
+    }
+    let both_ways = |one: usize, other: usize| {
+        let [one, other] = [one, other].map(Place);
+        costs.between(one, other) + costs.between(other, one)
+    };
+    let grown = |begin: &[usize]| {
+        let mut chosen: Vec<usize> = Vec::new();
+        // The other places, each with the sum of its costs to those that are chosen.
+        let mut left: Vec<(usize, f64)> = open.iter().map(|place| (*place, 0.0)).collect();
+        let mut sum = 0.0;
+        while chosen.len() < count {
+            let next = match begin.get(chosen.len()) {
+                Some(place) => left.iter().position(|(open, _)| open == place),
+                None => {
+                    (0..left.len()).min_by(|one, other| left[*one].1.total_cmp(&left[*other].1))
+                }
+            };
+            let (place, cost) = left.remove(next.expect("more places are open"));
+            sum += cost;
+            chosen.push(place);
+            for (other, cost) in &mut left {
+                *cost += both_ways(place, *other);
+            }
+        }
+        (chosen, sum)
+    };
+    let begins = (NEAREST_STEPS / (count * open.len()).max(1)).clamp(1, open.len());
+    let choices: Vec<(Vec<usize>, f64)> = match kept {
+        [] => {
+            let begins = open.iter().step_by(open.len().div_ceil(begins));
+            begins
+                .map(|place| grown(&[*place][..count.min(1)]))
+                .collect()
+        }
+        kept => vec![grown(kept)],
+    };
+    let least = choices
+        .into_iter()
+        .min_by(|one, other| one.1.total_cmp(&other.1));
+    least.expect("a place is open").0
 }
 
 impl Places {

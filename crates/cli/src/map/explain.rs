@@ -40,7 +40,7 @@ Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 /// As for `map solve`, the cost of two tasks is the volume that they send to each other, times the
 /// cost of a unit between their places. For a simulated machine the command also shows the volume
 /// on each link of the rings or mesh. The page has a picture. Placements are taken as they are: the
-/// flags --capacity, --fix, --forbid and --one-per-core of `map solve` have no effect.
+/// flags --capacity, --fix, --forbid, --one-per-core and --per-node of `map solve` have no effect.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct ExplainArgs {
@@ -81,6 +81,9 @@ pub(crate) struct ExplainArgs {
 
     #[arg(long, hide = true)]
     one_per_core: bool,
+
+    #[arg(long, hide = true)]
+    per_node: Option<usize>,
 
     #[command(flatten)]
     pub output: OutputArgs,

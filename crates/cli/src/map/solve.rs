@@ -141,6 +141,17 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     pub one_per_core: bool,
 
+    /// Each node takes at most this number of tasks, as with --ntasks-per-node of srun and ppr:2:node
+    /// of mpirun. They are on the CPUs of the node that are nearest to each other, and the other
+    /// CPUs stay empty
+    #[arg(
+        long,
+        value_name = "TASKS",
+        value_parser = such_as("2", kept),
+        conflicts_with = "capacity"
+    )]
+    pub per_node: Option<usize>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 
@@ -163,16 +174,33 @@ pub(crate) struct Forbidden(BTreeSet<u32>);
 
 impl SolveArgs {
     /// Returns the places that stay empty.
-    fn forbidden(&self, cpus: Option<&Cpus>) -> Result<BTreeSet<usize>, Failure> {
+    fn forbidden(&self, costs: &Costs, cpus: Option<&Cpus>) -> Result<BTreeSet<usize>, Failure> {
         let places = self.forbid.iter().flat_map(|Forbidden(places)| places);
         let mut places: BTreeSet<usize> = places.map(|place| *place as usize).collect();
+        let fixed: BTreeSet<usize> = self.fix.iter().map(|(_, place)| place.0).collect();
         if self.one_per_core {
-            let fixed = self.fix.iter().map(|(_, place)| place.0).collect();
             let others = cpus.and_then(|cpus| cpus.others_of_cores(&fixed, &places));
             places.extend(others.ok_or_else(|| {
                 Failure::Usage(
                     "--one-per-core: the costs name no cores of CPUs; measure them with this version of `cellworks \
                      stats --matrix`, or name the places that stay empty with --forbid"
+                        .to_owned(),
+                )
+            })?);
+        }
+        if let Some(tasks) = self.per_node {
+            let wrong = |why: String| Failure::Usage(format!("--per-node: {why}"));
+            let others = cpus.map(|cpus| cpus.others_of_nodes(tasks, costs, &fixed, &places));
+            let others = others.transpose().map_err(|(node, fixed)| {
+                wrong(format!(
+                    "--fix has {fixed} places on {node}, which takes at most {tasks}; fix fewer tasks there, or allow \
+                     more"
+                ))
+            })?;
+            places.extend(others.flatten().ok_or_else(|| {
+                wrong(
+                    "the places of --costs are not on several nodes; add --nodes and --network, or `node` in --costs, \
+                     or use fewer tasks"
                         .to_owned(),
                 )
             })?);
@@ -224,10 +252,10 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         arguments
             .problem
             .read(arguments.file.as_deref(), |volumes, places| {
-                let forbidden = arguments.forbidden(places.cpus.as_ref())?;
+                let forbidden = arguments.forbidden(&places.costs, places.cpus.as_ref())?;
                 problem(arguments, volumes, places.costs.clone(), &forbidden).map(drop)
             })?;
-    let forbidden = arguments.forbidden(places.cpus.as_ref())?;
+    let forbidden = arguments.forbidden(&places.costs, places.cpus.as_ref())?;
     let scene = Scene::of(&places);
     let Places {
         costs,
@@ -387,8 +415,12 @@ fn problem(
         Failure::Usage(format!("{files}: {why}"))
     };
     // Errors of the library name its own words, such as the method `capacity`.
-    let as_flag =
-        |error: ProblemError| wrong(error.to_string().replace("`capacity`", "--capacity"));
+    let of_a_place = "a place (`capacity`)";
+    let of_a_flag = match arguments.per_node {
+        Some(_) => "a node (--per-node)",
+        None => "a place (--capacity)",
+    };
+    let as_flag = |error: ProblemError| wrong(error.to_string().replace(of_a_place, of_a_flag));
     let problem = builder.build().map_err(as_flag)?;
     let tasks = problem.volumes().tasks();
     let places = (0..problem.costs().places()).map(Place);

@@ -166,7 +166,7 @@ fn the_constraints_of_solve_change_nothing() {
     let placements = ["0,0,1,1,2,2,3,3", "0,1,2,3,4,5,6,7"];
     let on = [&placements[..], &ON_QS22].concat();
     let constraints = ["--capacity", "2", "--forbid", "8-15", "--forbid", "7"];
-    let more = ["--fix", "0=0", "--one-per-core"];
+    let more = ["--fix", "0=0", "--one-per-core", "--per-node", "4"];
     let run = explain(&[&on[..], &constraints, &more].concat());
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     assert_eq!(run.out, explain(&on).out);

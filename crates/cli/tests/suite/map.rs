@@ -1813,6 +1813,62 @@ fn one_cpu_of_each_core_takes_tasks() {
 }
 
 #[test]
+fn a_node_takes_fewer_tasks_than_it_has_cpus() {
+    let machine = "node:2@1.8us package:2@120ns core:2@60ns";
+    let ring = |tasks, more: &[&str]| {
+        let on = ["--pattern", "ring", "--tasks", tasks, "--costs", machine];
+        solve(&[&on[..], more].concat())
+    };
+    let json = |more: &[&str]| ring("4", &[more, &["--format", "json"]].concat()).json();
+    // Without the flag all tasks are on one node.
+    assert_eq!(result(&json(&[]), "cost"), 720.0);
+    let report = json(&["--per-node", "2"]);
+    assert_eq!(report["problem"]["forbidden"], json!([2, 3, 6, 7]));
+    assert_eq!(result(&report, "cost"), 2.0 * (2.0 * 60.0 + 2.0 * 1800.0));
+    let cpus = list(&report, "cpus").iter();
+    let on_node = |node: u64| cpus.clone().filter(|cpu| cpu["node"] == node).count();
+    assert_eq!([on_node(0), on_node(1)], [2, 2]);
+    // What is applied follows.
+    let text = ring("4", &["--per-node", "2"]).out;
+    assert!(text.contains("--cpu-bind=map_cpu:0,1 "), "{text}");
+
+    // The CPUs are near to those of --fix, and none is forbidden: CPU 2 is on the package of CPU 3.
+    let report = json(&["--per-node", "2", "--fix", "0=3", "--forbid", "4"]);
+    assert_eq!(report["problem"]["forbidden"], json!([0, 1, 4, 5]));
+    // The nearest CPUs need not be the first.
+    let table = "0,90,50\n90,0,90\n50,90,0\n";
+    let (_folder, paths) = files(&[("node.csv", table)]);
+    let node = paths[0].to_str().unwrap();
+    let nodes = ["--nodes", "2", "--network", "1us", "--per-node", "2"];
+    let pairs = ["--pattern", "pairs", "--tasks", "4", "--costs", node];
+    let report = solve(&[&pairs[..], &nodes, &["--format", "json"]].concat()).json();
+    assert_eq!(report["problem"]["forbidden"], json!([1, 4]));
+
+    let refused = |run: Run, message: &str| {
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        assert!(run.err.contains(message), "{}", run.err);
+    };
+    refused(
+        ring("5", &["--per-node", "2"]),
+        "5 tasks do not fit on 8 places (forbidden: 4; tasks on each other place: 1): allow more tasks a node \
+         (--per-node), or use fewer tasks",
+    );
+    refused(
+        ring("4", &["--per-node", "1", "--fix", "0=4,1=5"]),
+        "error: --per-node: --fix has 2 places on node 1, which takes at most 1; fix fewer tasks there, or allow more",
+    );
+    refused(
+        solve(&[&pairs[..], &["--per-node", "2"]].concat()),
+        "error: --per-node: the places of --costs are not on several nodes; add --nodes and --network, or `node` in \
+         --costs, or use fewer tasks",
+    );
+    refused(
+        ring("4", &["--per-node", "2", "--capacity", "2"]),
+        "cannot be used with",
+    );
+}
+
+#[test]
 fn a_tree_of_scotch_in_one_line_may_have_a_capital() {
     let tree = [
         "--pattern",
