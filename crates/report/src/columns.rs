@@ -1,6 +1,8 @@
 //! A table: arranged in columns for a terminal, and drawn on a page.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
+use std::collections::HashSet;
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 use maud::{Markup, html};
 
 use crate::text::trimmed;
@@ -59,26 +61,62 @@ impl Table {
     pub fn text(&self) -> String {
         let mut table = comfy_table::Table::new();
         table.set_content_arrangement(ContentArrangement::Disabled);
-        self.aligned(table)
+        self.aligned(table, false)
     }
 
     /// Like [`text`](Self::text), but long cells are broken so that a line has at most `width`
     /// characters. Cells of the first column are only broken if they are longer than half of
-    /// `width`.
+    /// `width`. No number is broken: if the numbers and the longest words of the texts need more
+    /// than `width`, the lines are longer.
     pub fn within(&self, width: usize) -> String {
-        let mut table = comfy_table::Table::new();
         let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(width);
-        self.aligned(table)
+        let arranged = |keeps_words| {
+            let mut table = comfy_table::Table::new();
+            table
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(width);
+            self.aligned(table, keeps_words)
+        };
+        let text = arranged(false);
+        if self.is_torn(&text) {
+            arranged(true)
+        } else {
+            text
+        }
     }
 
-    fn aligned(&self, mut table: comfy_table::Table) -> String {
+    /// Returns whether a number of the table is not whole in its text.
+    fn is_torn(&self, text: &str) -> bool {
+        let whole: HashSet<&str> = text.split_whitespace().collect();
+        let cells = self.rows.iter().flat_map(|row| row.iter().enumerate());
+        cells
+            .filter(|(at, _)| !self.texts.contains(at))
+            .flat_map(|(_, cell)| cell.split_whitespace())
+            .any(|word| !whole.contains(word))
+    }
+
+    /// Returns the length of the longest word in the rows of a column.
+    fn longest_word(&self, column: usize) -> u16 {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let words = cells.flat_map(|cell| cell.split_whitespace());
+        let longest = words.map(|word| word.chars().count()).max();
+        u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX)
+    }
+
+    /// Arranges the cells as `table` says. If `keeps_words`, no column is narrower than its longest
+    /// word.
+    fn aligned(&self, mut table: comfy_table::Table, keeps_words: bool) -> String {
         let headings = (!self.headings.is_empty()).then_some(&self.headings);
         table
             .load_style(presets::NOTHING)
             .add_rows(headings.into_iter().chain(&self.rows));
+        if keeps_words {
+            for (at, column) in table.column_iter_mut().enumerate() {
+                // A width includes the gap.
+                let width = self.longest_word(at).saturating_add(GAP);
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+            }
+        }
         let names = table.column_max_content_widths().first().copied();
         let half = table.width().map(|width| width / 2);
         if let (Some(names), Some(half), Some(first)) = (names, half, table.column_mut(0))

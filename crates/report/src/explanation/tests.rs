@@ -24,6 +24,29 @@ fn the_table_has_what_makes_the_difference() {
 }
 
 #[test]
+fn numbers_stay_whole_where_the_columns_do_not_fit() {
+    let mut report = made_up::explanation();
+    let names = [0, 1, 2].map(|cpu| format!("node 0 CPU {cpu}"));
+    report.envelope.machine.spe_places = names.to_vec();
+    report.pairs[0].volume = 6_553_600.0;
+    report.pairs[0].cost_a = 23_592_960_000.0;
+    report.pairs[0].cost_b = 316_538_880_000.0;
+    for width in [80, 40, 1] {
+        let plain = super::table(&report, width);
+        let words: Vec<&str> = plain.split_whitespace().collect();
+        for whole in [
+            "6,553,600",
+            "23,592,960,000",
+            "316,538,880,000",
+            "+292,945,920,000",
+            "node",
+        ] {
+            assert!(words.contains(&whole), "{whole} at {width}: {plain}");
+        }
+    }
+}
+
+#[test]
 fn two_placements_that_cost_the_same_say_so() {
     let mut report = made_up::explanation();
     report.placements[1] = report.placements[0].clone();
