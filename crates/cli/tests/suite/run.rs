@@ -158,6 +158,28 @@ fn counters_after_the_start_are_shorter_by_the_start() {
     assert!(idle(&window) < 0.01 * elapsed, "{window}");
 }
 
+/// The programs wait for each other, so `--after-start` leaves out no SPE, however little it does.
+#[test]
+fn no_program_has_ended_when_the_last_one_starts() {
+    for program in [
+        "commstime --spes 6 --rounds 1",
+        "server --spes 6 --clients 4 --workers 1 --requests 1",
+        "prototein --spes 6 --prototein HP",
+        "ratio --spes 6 --operations 1",
+        "knn --spes 6 --points 6 --neighbours 1",
+        "lu --workers 6 --size 64",
+        "barrier --spes 6 --roots one",
+        "dma-latency --spes 6 --sizes 16",
+        "overlap --spes 6 --cycles-per-byte 1 --buffering single",
+    ] {
+        let counters =
+            &json(&format!("{program} --machine ps3 --counters --after-start"))["counters"];
+        let is_idle = |spe: &&Value| spe["idle_ns"] == counters["elapsed_ns"];
+        let idle = list(counters, "spes").iter().filter(is_idle).count();
+        assert_eq!(idle, 0, "{program}: {counters}");
+    }
+}
+
 #[test]
 fn the_bottleneck_of_a_program_is_found_by_its_first_number() {
     let flags = format!("aes {SMALL} --buffering double --bottleneck --format json");
