@@ -53,7 +53,10 @@ impl<'a> Judge<'a> {
     fn is_latency(&self, part: Part) -> bool {
         match self.busiest(part) {
             // Requests that are under way for a part of the time are no latency: there are too few.
-            Some((_, busy)) => busy < RATE_MIN && part != Part::MfcRequests,
+            // The start of a program is no latency either: the PPE is busy with it.
+            Some((_, busy)) => {
+                busy < RATE_MIN && !matches!(part, Part::MfcRequests | Part::Programs)
+            }
             None => part.has_latency(),
         }
     }

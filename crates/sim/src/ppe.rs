@@ -377,9 +377,9 @@ impl PpeCore for SimPpe {
 
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
         let (world, me) = (self.world(), self.processor());
-        world.activity_begins(me, &format!("start of {at}"));
+        world.start_begins(me, at);
         world.pass(me, world.costs.start_program);
-        world.activity_ends(me);
+        world.start_ends(me);
         self.programs.enqueue(at, program);
     }
 }

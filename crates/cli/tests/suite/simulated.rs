@@ -282,6 +282,40 @@ fn counters_after_the_start_are_of_the_last_timed_loop() {
 }
 
 #[test]
+fn the_time_in_which_the_ppe_starts_programs_has_its_name() {
+    let name = "the PPE starting programs";
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let flags = "--machine ps3 -f dmaget -N 6 -b 16k -i 5 --counters";
+    let mut command = stats_command(&format!("{flags} --html"));
+    let run = Run::of(command.arg(&page));
+    let busiest = format!("busiest: {name}, ");
+    assert!(measured(&run).contains(&busiest), "{}", run.out);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains(&format!("Busiest: {name}, ")));
+
+    let counters = |more: &str| {
+        let mut command = stats_command(&format!("{flags} --format json {more}"));
+        Run::of(&mut command).json()["counters"].take()
+    };
+    let share = |counters: &Value, name: &str| {
+        let mut parts = list(counters, "busiest").iter();
+        let part = parts.find(|part| part["name"] == name).unwrap();
+        part["busy_ns"].as_f64().unwrap() / counters["elapsed_ns"].as_f64().unwrap()
+    };
+    let all = counters("");
+    assert!(share(&all, name) > 0.9, "{all}");
+    assert!(share(&all, "the PPE") < 0.1, "{all}");
+    assert_eq!(share(&counters("--after-start"), name), 0.0);
+
+    let run = Run::of(&mut stats_command(
+        "--machine ps3 -f dmaget -N 6 --limit 2ms",
+    ));
+    let starts = "  the PPE runs the main program (it starts a program on SPE 1), begun at ";
+    assert!(run.err.contains(starts), "{}", run.err);
+}
+
+#[test]
 fn a_trace_has_words_of_the_program_and_the_window() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trace");

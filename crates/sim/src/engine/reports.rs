@@ -61,9 +61,14 @@ impl World {
             };
             let able = processor.able().into_iter();
             let able = able.filter(|thread| self.yields.of(*thread).is_none());
+            let starts = self.observers.observer.borrow().starts();
+            let program = match starts.filter(|_| processor.index == PPE) {
+                Some(spe) => format!("{program} (it starts a program on {spe})"),
+                None => program.to_owned(),
+            };
             running.extend(able.map(|thread| Running {
                 who: processor.name_of(self.threads.number_of(thread)),
-                program: program.to_owned(),
+                program: program.clone(),
                 began_at,
                 place: processor.places.of((thread as usize, 0)),
             }));

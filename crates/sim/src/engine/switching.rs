@@ -3,6 +3,7 @@
 // Rejected: a queue of ready threads for the whole machine. The seed permutes events, and must also
 // permute the wakes of threads. So each wake must be an event or part of one.
 
+use cellworks_machine::SpeId;
 use cellworks_threads as threads;
 
 use crate::index::ThreadIndex;
@@ -69,6 +70,20 @@ impl World {
             let now = self.clock.now() + processor.lag.get();
             observer.activity_ends(now, processor.id, thread.number);
         }
+    }
+
+    /// Records that the PPE begins to start a program on an SPE.
+    pub fn start_begins(&self, ppe: &SimProcessor, spe: SpeId) {
+        self.activity_begins(ppe, &format!("start of {spe}"));
+        let now = self.clock.now() + ppe.lag.get();
+        self.observers.observer.borrow_mut().start_begins(now, spe);
+    }
+
+    /// Records that the PPE has started the program.
+    pub fn start_ends(&self, ppe: &SimProcessor) {
+        let now = self.clock.now() + ppe.lag.get();
+        self.observers.observer.borrow_mut().start_ends(now);
+        self.activity_ends(ppe);
     }
 
     /// Ends the running thread of a processor, and switches to the next ready thread.

@@ -102,7 +102,7 @@ impl ResourceCounters {
 
 /// Subtracts spans. A part is busy from the start of a packet on, which may lie in the future of a
 /// window's beginning, so the result is at least 0.
-fn less(span: Span, earlier: Span) -> Span {
+pub(super) fn less(span: Span, earlier: Span) -> Span {
     let (span, earlier) = (span.as_femtoseconds(), earlier.as_femtoseconds());
     Span::from_femtoseconds(span.saturating_sub(earlier))
 }
@@ -358,6 +358,36 @@ impl MfcCount {
             [0, 0] => self.busy,
             _ => self.busy + now.saturating_since(self.since),
         }
+    }
+}
+
+/// The time in which the PPE starts programs of SPEs.
+#[derive(Debug, Default)]
+pub(super) struct StartCount {
+    /// The SPE whose program is being started, and since when.
+    present: Option<(SpeId, Moment)>,
+    spent: Femtoseconds,
+}
+
+impl StartCount {
+    pub fn begin(&mut self, now: Moment, spe: SpeId) {
+        self.present = Some((spe, now));
+    }
+
+    pub fn end(&mut self, now: Moment) {
+        self.spent = self.until(now);
+        self.present = None;
+    }
+
+    /// Returns the SPE whose program is being started.
+    pub fn present(&self) -> Option<SpeId> {
+        self.present.map(|(spe, _)| spe)
+    }
+
+    /// Returns the time until `now`.
+    pub fn until(&self, now: Moment) -> Femtoseconds {
+        let present = self.present.map(|(_, since)| now.saturating_since(since));
+        self.spent + present.unwrap_or(Femtoseconds::ZERO)
     }
 }
 

@@ -1,9 +1,11 @@
 use std::{io, mem};
 
-use cellworks_machine::{Processor, SpeId};
+use cellworks_machine::{Processor, Span, SpeId};
 
 use super::activity::{Activity, Cause};
-use super::counters::{Counters, MfcCount, PartCounters, ResourceCounters, Snapshot, SpeCount};
+use super::counters::{
+    Counters, MfcCount, PartCounters, ResourceCounters, Snapshot, SpeCount, StartCount, less,
+};
 use super::hash::Hash;
 use super::trace::{Arguments, Tracer};
 use crate::index::{PPE, ProcessorIndex};
@@ -32,6 +34,7 @@ pub(crate) struct Observer {
     /// The PPE at index 0, then the SPEs.
     processors: Vec<SpeCount>,
     mfcs: Vec<MfcCount>,
+    starts: StartCount,
     /// The beginning and the end of the window.
     window: [Option<Snapshot>; 2],
     hash: Hash,
@@ -49,6 +52,7 @@ impl Observer {
                 .map(SpeCount::new)
                 .collect(),
             mfcs: (0..spes).map(|_| MfcCount::default()).collect(),
+            starts: StartCount::default(),
             window: [None, None],
             hash: Hash::new(),
             tracer: trace.map(|to| Box::new(Tracer::new(machine, spes, to))),
@@ -155,6 +159,22 @@ impl Observer {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_ends(now, of, thread);
         }
+    }
+
+    /// Records that the PPE begins to start a program on an SPE. Neither this nor the end goes into
+    /// the hash, which has the beginning of the program.
+    pub fn start_begins(&mut self, now: Moment, spe: SpeId) {
+        self.starts.begin(now, spe);
+    }
+
+    /// Records that the PPE has started the program.
+    pub fn start_ends(&mut self, now: Moment) {
+        self.starts.end(now);
+    }
+
+    /// Returns the SPE on which the PPE starts a program at present.
+    pub fn starts(&self) -> Option<SpeId> {
+        self.starts.present()
     }
 
     /// Records that a command is issued to the MFC of an SPE, with an `id` until it is complete.
@@ -264,10 +284,17 @@ impl Observer {
                 busy: did.computing,
             });
         }
+        // The PPE counts as computing while it starts programs.
+        let starts = Span::from(self.starts.until(at));
         parts.push(PartCounters {
             part: Part::Ppe,
             name: "the PPE".to_owned(),
-            busy: ppe.computing,
+            busy: less(ppe.computing, starts),
+        });
+        parts.push(PartCounters {
+            part: Part::Programs,
+            name: "the PPE starting programs".to_owned(),
+            busy: starts,
         });
         parts.sort_by_key(|one| one.part);
         Snapshot {

@@ -322,6 +322,16 @@ fn a_programs_own_report_is_that_of_the_command() {
     assert!(lines[4].starts_with("without  "), "{text}");
     assert!(lines[5].starts_with(&limit.part.to_string()), "{text}");
 
+    // While the PPE starts a program, it is busy with this and with nothing else.
+    let sim = ps3().build().unwrap();
+    let busy = |counters: &Counters, part| counters.busiest(part).unwrap().busy;
+    let all = sum(&sim, false);
+    let start = sim.description().ppe.start_program_ps.value;
+    let starts = Span::from_femtoseconds(u128::from(start) * 1_000 * SPES as u128);
+    assert_eq!(busy(&all, Part::Programs), starts);
+    assert!(busy(&all, Part::Ppe) < Span::from_nanoseconds(100_000));
+    assert_eq!(busy(&sum(&sim, true), Part::Programs), Span::default());
+
     // The tables are those of `stats --counters`: parts that did nothing are left out.
     let sim = ps3().build().unwrap();
     let text = sum(&sim, true).to_string();
