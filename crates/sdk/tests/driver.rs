@@ -623,6 +623,10 @@ fn what_gcc_did_not_warn_of_is_compiled_without_a_word() {
         return;
     };
     let source = "#include <stdio.h>\n\
+                  #include <tgmath.h>\n\
+                  struct point { int x, y; } origin = { x: 0, y: 0 };\n\
+                  double size(double x) { return fabs(x); }\n\
+                  FILE *file(void) { return tmpfile(); }\n\
                   int main(int n, char **names)\n\
                   {\n\
                       vector float x = {1, 2, 3, 4};\n\

@@ -89,6 +89,9 @@ const OLD_C: &[&str] = &[
     "-Wno-deprecated-non-prototype",
     "-Wno-return-type",
     "-Wno-empty-body",
+    "-Wno-gnu-designator",
+    // Ours is fabs in tgmath.h.
+    "-Wno-absolute-value",
     // printf prints vectors.
     "-Wno-format-invalid-specifier",
     "-Wno-error=implicit-function-declaration",

@@ -52,9 +52,13 @@ const OTHERS: &[(&[&str], &str, &str)] = &[
     (
         &[
             "aio.h",
+            "asm/ps3fb.h",
             "elf.h",
+            "execinfo.h",
             "grp.h",
             "link.h",
+            "linux/fb.h",
+            "numa.h",
             "pty.h",
             "pwd.h",
             "spawn.h",
@@ -182,6 +186,7 @@ mod tests {
                 "libmpm.h is of the library of numbers of any length (libmpm)",
             ),
             ("netdb.h", "sees the files that it is given and no network"),
+            ("linux/fb.h", "no users, devices and other processes"),
             (
                 "dlfcn.h",
                 "dlfcn.h is of shared libraries, of which there are none: link",

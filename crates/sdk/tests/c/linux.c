@@ -8,8 +8,11 @@ extern int errno;
 #include <stdlib.h>
 #include <string.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,6 +64,44 @@ static void paths(void)
     free(own);
 }
 
+static void priorities(void)
+{
+    printf("%d", getpriority(PRIO_PROCESS, 0));
+    printf(" %d", setpriority(PRIO_PROCESS, getpid(), 7));
+    printf(" %d", getpriority(PRIO_USER, 0));
+    printf(" %d", setpriority(PRIO_PROCESS, 0, -20));
+    printf(" %d", errno == EACCES);
+    printf(" %d", setpriority(PRIO_PROCESS, 4321, 0));
+    printf(" %d", errno == ESRCH);
+    printf(" %d", getpriority(99, 0));
+    printf(" %d\n", errno == EINVAL);
+}
+
+static void *own_number(void *number)
+{
+    *(pid_t *)number = syscall(__NR_gettid);
+    return NULL;
+}
+
+static void thread_numbers(void)
+{
+    pthread_t thread;
+    pid_t number;
+
+    pthread_create(&thread, NULL, own_number, &number);
+    pthread_join(thread, NULL);
+    printf("%d %d", gettid() == getpid(), number != getpid() && number == syscall(SYS_gettid) + 1);
+    printf(" %ld", syscall(4321));
+    printf(" %d\n", errno == ENOSYS);
+}
+
+static void memory_that_stays(char *memory, size_t bytes)
+{
+    printf("%d %d", mlock(memory, bytes), munlock(memory, bytes));
+    printf(" %d %d", mlockall(MCL_CURRENT | MCL_FUTURE), munlockall());
+    printf(" %d %d\n", madvise(memory, bytes, MADV_WILLNEED), posix_madvise(memory, bytes, 0));
+}
+
 int main(void)
 {
     int numbers[] = {31, 12, 23, 4}, ten = 10;
@@ -87,6 +128,7 @@ int main(void)
     file = mkstemp(name);
     printf("%d %d %d\n", file > 2, name[4] != 'X', unlink(name));
     printf("%d %d\n", mkdtemp(folder) == folder, rmdir(folder));
+    fclose(tmpfile());
     copies();
     mkdir("own", 0777);
     close(creat("own/file", 0666));
@@ -95,9 +137,13 @@ int main(void)
     rmdir("own");
     qsort_r(numbers, 4, sizeof *numbers, by_sorted, &ten);
     printf("%d %d %d %d\n", numbers[0], numbers[1], numbers[2], numbers[3]);
+    priorities();
     printf("%d", nice(5));
     printf(" %d", nice(30));
     printf(" %d\n", nice(-1));
+    thread_numbers();
+    memory_that_stays(name, sizeof name);
+    sync();
 
     for (int row = 0; row < 800; row++)
         for (int column = 0; column < 800; column++)

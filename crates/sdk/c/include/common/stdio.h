@@ -2,7 +2,10 @@
 #ifndef __CELLWORKS_STDIO_H__
 #define __CELLWORKS_STDIO_H__
 
+/* It says of temporary files that WASI has none; `lib/common/posix.c` has them. */
+#define __deprecated__(text) __unused__
 #include_next <stdio.h>
+#undef __deprecated__
 
 #ifndef L_tmpnam
 #define L_tmpnam 20

@@ -15,12 +15,18 @@ gid_t getgid(void);
 gid_t getegid(void);
 int getpagesize(void);
 int nice(int);
+void sync(void);
 int dup(int);
 int dup2(int, int);
 int gethostname(char *, size_t);
 /* SIGALRM comes while the program waits in pause, sigsuspend or sigwait. */
 unsigned int alarm(unsigned int);
 int pause(void);
+#ifndef __SPU__
+pid_t gettid(void);
+/* Of the calls of Linux by their numbers there is gettid alone. All others fail with ENOSYS. */
+long syscall(long, ...);
+#endif
 
 #ifdef __cplusplus
 }

@@ -137,6 +137,9 @@ int nice(int more)
     return now;
 }
 
+/* What is written is with this computer's system already. */
+void sync(void) {}
+
 /* Both files have one position. */
 extern int file_copy(int file, int to, int *copy) __asm__("wasi_snapshot_preview1.fd_copy");
 
@@ -324,3 +327,29 @@ int mprotect(void *memory, size_t bytes, int protection)
     (void)protection;
     return 0;
 }
+
+/* All memory is there all the time, so it needs no lock, and advice changes nothing. */
+int mlock(const void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+    return 0;
+}
+
+int munlock(const void *memory, size_t bytes) { return mlock(memory, bytes); }
+
+int mlockall(int flags)
+{
+    (void)flags;
+    return 0;
+}
+
+int munlockall(void) { return 0; }
+
+int madvise(void *memory, size_t bytes, int advice)
+{
+    (void)advice;
+    return mlock(memory, bytes);
+}
+
+int posix_madvise(void *memory, size_t bytes, int advice) { return madvise(memory, bytes, advice); }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -298,6 +299,16 @@ pthread_t pthread_self(void) { return (pthread_t)(uintptr_t)(self()->number + 1)
 int pthread_equal(pthread_t one, pthread_t other) { return one == other; }
 int pthread_yield(void) { return thread_yield(); }
 int sched_yield(void) { return thread_yield(); }
+
+/* The first thread has the number of the process. */
+pid_t gettid(void) { return getpid() + (pid_t)self()->number; }
+
+long syscall(long number, ...) {
+    if (number == SYS_gettid)
+        return gettid();
+    errno = ENOSYS;
+    return -1;
+}
 
 int pthread_cancel(pthread_t thread) {
     unsigned number = (unsigned)(uintptr_t)thread - 1;

@@ -1,11 +1,12 @@
-/* <sys/resource.h> of the C library, with the limits that WASI leaves out. `lib/ppu/limits.c` has
- * them, and their numbers are those of Linux.
+/* <sys/resource.h> of the C library, with the limits and priorities that WASI leaves out.
+ * `lib/ppu/limits.c` has them, and their numbers are those of Linux.
  *
- * Source: getrlimit(2) of Linux. */
+ * Source: getrlimit(2) and getpriority(2) of Linux. */
 #ifndef __CELLWORKS_SYS_RESOURCE_H__
 #define __CELLWORKS_SYS_RESOURCE_H__
 
 #include_next <sys/resource.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,16 @@ struct rlimit {
 int getrlimit(int, struct rlimit *);
 /* The limits cannot be changed: EPERM for others than the present ones. */
 int setrlimit(int, const struct rlimit *);
+
+#define PRIO_MIN (-20)
+#define PRIO_MAX 20
+#define PRIO_PROCESS 0
+#define PRIO_PGRP 1
+#define PRIO_USER 2
+
+int getpriority(int, id_t);
+/* A program may only be nicer: EACCES for a lower number than the present one. */
+int setpriority(int, id_t, int);
 
 #ifdef __cplusplus
 }
