@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::assembler;
 use crate::emit::Output;
 use crate::text::{Rest, Type, name_at, names};
 
@@ -105,21 +106,6 @@ pub(crate) const MARK: [&str; 2] = ["i128", "float"];
 
 /// The same in the definition of a function, which does not use them.
 pub(crate) const NAMED_MARK: [&str; 2] = ["i128 %cellworks.mark0", "float %cellworks.mark1"];
-
-/// Instructions of the PowerPC that only order its memory, or do nothing.
-const BARRIERS: &[&str] = &[
-    "dsync",
-    "eieio",
-    "isync",
-    "lnop",
-    "lwsync",
-    "nop",
-    "or 1,1,1",
-    "or 2,2,2",
-    "or 3,3,3",
-    "or 31,31,31",
-    "sync",
-];
 
 /// Metadata that says something about the value of a load, which is not the value that is read now.
 const OF_VALUE: &[&str] = &[
@@ -449,12 +435,7 @@ impl Place {
 
     /// Returns `, !dbg !3`, if it is known.
     fn debug(&self) -> &str {
-        let Some(at) = self.tail.find(", !dbg ") else {
-            return "";
-        };
-        let debug = &self.tail[at..];
-        let end = debug[1..].find(',').map_or(debug.len(), |end| end + 1);
-        &debug[..end]
+        debug(&self.tail)
     }
 
     /// Returns the place of a part of an array or structure.
@@ -503,8 +484,18 @@ fn ordered(text: &str) -> Option<&str> {
     })
 }
 
+/// Returns `, !dbg !3` of the end of a line, if it is there.
+pub(crate) fn debug(tail: &str) -> &str {
+    let Some(at) = tail.find(", !dbg ") else {
+        return "";
+    };
+    let debug = &tail[at..];
+    let end = debug[1..].find(',').map_or(debug.len(), |end| end + 1);
+    &debug[..end]
+}
+
 /// Writes that memory is not to be read before this line and kept.
-fn barrier(out: &mut Output) {
+pub(crate) fn barrier(out: &mut Output) {
     out.line("  call void asm sideeffect \"\", \"~{memory}\"()");
 }
 
@@ -607,7 +598,7 @@ fn calls_number(line: &str) -> bool {
 fn call(line: &str, out: &mut Output) -> Result<(), Refusal> {
     let unquoted = line.split('"').next().unwrap_or(line);
     if unquoted.contains(" asm ") {
-        return assembler(line, out);
+        return assembler::translate(line, out);
     }
     if calls_number(line) {
         out.line(line);
@@ -720,6 +711,9 @@ fn intrinsic_call(
     if name.starts_with("experimental.constrained.") {
         return Err(Refusal::Rounding);
     }
+    if name.starts_with("read_register.") || name.starts_with("write_register.") {
+        return Err(Refusal::Assembler("register ... asm(...)".to_owned()));
+    }
     // It only keeps a value for a debugger, and no code comes of it.
     if name == "fake.use" {
         return Ok(());
@@ -743,54 +737,4 @@ fn intrinsic_call(
         return Err(Refusal::Form);
     }
     Ok(())
-}
-
-/// Inline assembler is a barrier, or has no effect, or reads the time base of the PPU, or it is
-/// refused.
-fn assembler(line: &str, out: &mut Output) -> Result<(), Refusal> {
-    let mut parts = line.splitn(5, '"');
-    let (Some(head), Some(template), Some(_), Some(constraints), Some(tail)) = (
-        parts.next(),
-        parts.next(),
-        parts.next(),
-        parts.next(),
-        parts.next(),
-    ) else {
-        return Err(Refusal::Form);
-    };
-    let orders = BARRIERS.contains(&template.trim()) && tail.starts_with("()");
-    if (template.is_empty() && !constraints.contains('*')) || orders {
-        out.line(format!("{head}\"\", \"{constraints}\"{tail}"));
-        return Ok(());
-    }
-    timebase(head, template.trim(), tail, out)
-        .ok_or_else(|| Refusal::Assembler(template.to_owned()))
-}
-
-/// A read of the time base, or of its high word, into one variable.
-fn timebase(head: &str, template: &str, tail: &str, out: &mut Output) -> Option<()> {
-    let is_high = match template.split_whitespace().collect::<Vec<_>>()[..] {
-        ["mftb" | "mftbl", "$0"] | ["mfspr", "$0,", "268"] => false,
-        ["mftbu", "$0"] | ["mfspr", "$0,", "269"] => true,
-        _ => return None,
-    };
-    let (result, call) = head.split_once(" = ")?;
-    let (_, ty) = call.split_once("call ")?;
-    let ty = ty.split(' ').next()?;
-    if !tail.starts_with("()") || !matches!(ty, "i32" | "i64") {
-        return None;
-    }
-    out.declarations
-        .insert("declare i64 @ppu.timebase()".to_owned());
-    let whole = out.value("call i64 @ppu.timebase()".to_owned());
-    let part = if is_high {
-        out.value(format!("lshr i64 {whole}, 32"))
-    } else {
-        whole
-    };
-    out.line(match ty {
-        "i32" => format!("{result} = trunc i64 {part} to i32"),
-        _ => format!("{result} = add i64 {part}, 0"),
-    });
-    Some(())
 }

@@ -20,6 +20,7 @@
 //!
 //! The IR is that of clang 19 to 22. What is not known is refused with its line, never passed on.
 
+mod assembler;
 mod data;
 mod emit;
 mod function;
@@ -30,7 +31,8 @@ mod text;
 
 /// The source of this crate. What was rewritten by other source is out of date, so the name of a
 /// cache contains a hash of these texts.
-pub const SOURCE: [&str; 8] = [
+pub const SOURCE: [&str; 9] = [
+    include_str!("assembler.rs"),
     include_str!("data.rs"),
     include_str!("emit.rs"),
     include_str!("function.rs"),

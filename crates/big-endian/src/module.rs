@@ -51,9 +51,10 @@ pub enum RewriteError {
     },
     /// A function has inline assembler.
     #[error(
-        "{at}function `{function}` has inline assembler ({text:?}), which cannot be translated; an \
-         empty one, `sync`, `nop` and the like, and on the PPU `mftb` can, and the intrinsics of \
-         the Cell's headers do the rest"
+        "{at}function `{function}` has inline assembler ({text:?}), which cannot be translated; \
+         barriers and hints (`sync`, `nop`, `dcbt`, `hbrr`) can, on the PPU `mftb` and `dcbz`, and on \
+         an SPU `stop`, and `rdch`, `wrch` and `rchcnt` of mailboxes, signals and the decrementer; \
+         the intrinsics of the Cell's headers do the rest"
     )]
     Assembler {
         /// The line of C as `in line 7: `, if it is known, and nothing else.
@@ -101,7 +102,9 @@ impl fmt::Debug for RewriteError {
 /// - `main` is `__cell_main`, and takes a structure, a union or a vector as a vector of four words;
 /// - functions with names like `spu.rdch` are imports.
 ///
-/// Inline assembler that reads the time base of the PPU is a call of the import `ppu.timebase`.
+/// Inline assembler may order memory, give hints, and clear a line of 128 bytes. Its reads of the time
+/// base of the PPU are calls of the import `ppu.timebase`, and its uses of channels and stops of an
+/// SPU calls of `spu.rdch`, `spu.wrch`, `spu.rchcnt` and `spu.stop`.
 ///
 /// # Errors
 ///

@@ -177,7 +177,7 @@ fn threads_of_the_first_libspe_run() {
 
 #[test]
 fn the_time_base_is_read_by_assembler_too() {
-    runs_on_the_ppu("time-base", "1 1 1\n");
+    runs_on_the_ppu("time-base", "1 1 1\n1 0 0 7\n");
 }
 
 #[test]

@@ -376,16 +376,17 @@ fn an_atomic_operation_that_is_not_known_is_refused() {
 }
 
 #[test]
-fn barriers_and_the_time_base_are_the_only_assembler() {
+fn barriers_and_the_time_base_are_read_in_assembler() {
     let empty = "call void asm sideeffect \"\", \"~{memory}\"() #5, !srcloc !9";
     assert_eq!(body(&[empty]), [empty]);
     let sync = "call void asm sideeffect \" sync \", \"~{memory}\"() #5, !srcloc !9";
     assert_eq!(body(&[sync]), [empty]);
     assert_eq!(
         refusal(&["%1 = call i32 asm sideeffect \"mfcr $0\", \"=r\"() #5"]),
-        "function `f` has inline assembler (\"mfcr $0\"), which cannot be translated; an empty one, \
-         `sync`, `nop` and the like, and on the PPU `mftb` can, and the intrinsics of the Cell's \
-         headers do the rest"
+        "function `f` has inline assembler (\"mfcr $0\"), which cannot be translated; barriers and \
+         hints (`sync`, `nop`, `dcbt`, `hbrr`) can, on the PPU `mftb` and `dcbz`, and on an SPU `stop`, \
+         and `rdch`, `wrch` and `rchcnt` of mailboxes, signals and the decrementer; the intrinsics of \
+         the Cell's headers do the rest"
     );
     let module = "define i32 @f() {\n  %1 = call i32 asm sideeffect \"stop 7\", \"=r\"(), !dbg !4, !srcloc !5\n  ret i32 %1\n}\n\
                   !4 = !DILocation(line: 12, column: 3, scope: !1)\n";
@@ -415,6 +416,106 @@ fn barriers_and_the_time_base_are_the_only_assembler() {
     refusal(&["%1 = call i64 asm sideeffect \"mftb $0\", \"=r,r\"(i32 7) #5"]);
     refusal(&["call void asm sideeffect \"sync\", \"r\"(i32 %n)"]);
     refusal(&["call void asm sideeffect \"\", \"*m\"(ptr elementtype(i32) %p)"]);
+}
+
+#[test]
+fn a_loop_that_reads_both_words_of_the_time_base_is_one_read() {
+    let template = "0: mftbu $0\\0A\\09mftb  $1\\0A mftbu $2 # again\\0A cmpw $0, $2; bne- 0b\\0A";
+    let line = |template: &str| {
+        format!(
+            "%1 = call {{ i32, i32, i32 }} asm sideeffect \"{template}\", \"=r,=r,=&r\"() #5, !dbg !9"
+        )
+    };
+    assert_eq!(
+        body(&[&line(template)]),
+        [
+            "%cellworks.0 = call i64 @ppu.timebase()",
+            "%cellworks.1 = lshr i64 %cellworks.0, 32",
+            "%cellworks.2 = trunc i64 %cellworks.1 to i32",
+            "%cellworks.3 = insertvalue { i32, i32, i32 } poison, i32 %cellworks.2, 0",
+            "%cellworks.4 = trunc i64 %cellworks.0 to i32",
+            "%cellworks.5 = insertvalue { i32, i32, i32 } %cellworks.3, i32 %cellworks.4, 1",
+            "%cellworks.6 = lshr i64 %cellworks.0, 32",
+            "%cellworks.7 = trunc i64 %cellworks.6 to i32",
+            "%1 = insertvalue { i32, i32, i32 } %cellworks.5, i32 %cellworks.7, 2",
+        ]
+    );
+    // A variable that is not read, one that is read twice, and another instruction.
+    refusal(&[&line("mftbu $0; mftb $1")]);
+    refusal(&[&line("mftbu $0; mftb $1; mftbu $1")]);
+    refusal(&[&line("mftbu $0; mftb $1; mftbu $2; addi $1,$1,1")]);
+}
+
+#[test]
+fn hints_of_assembler_are_barriers() {
+    let barrier = "call void asm sideeffect \"\", \"~{memory}\"()";
+    for hint in [
+        "call void asm sideeffect \"dcbt 0,$0\", \"r\"(ptr %p) #5",
+        "call void asm sideeffect \"dcbf $0,$1; dcbst 0,$1\", \"b,r\"(i32 %n, ptr %p) #5",
+        "call void asm sideeffect \"hbrr 1f,0f\\0A 1:\\0A 0:\", \"\"() #5",
+    ] {
+        assert_eq!(body(&[hint]), [barrier], "{hint}");
+    }
+    let several =
+        "call void asm sideeffect \" syncc; sync \\0A\\09 dsync # all\", \"~{memory}\"() #5";
+    assert_eq!(body(&[several]), [format!("{barrier} #5")]);
+    let comment = "%1 = call i32 asm sideeffect \"# keep $0\", \"=r,0\"(i32 %n) #5";
+    assert_eq!(
+        body(&[comment]),
+        ["%1 = call i32 asm sideeffect \"\", \"=r,0\"(i32 %n) #5"]
+    );
+}
+
+#[test]
+fn a_line_of_memory_is_cleared_by_assembler() {
+    assert_eq!(
+        body(&[
+            "call void asm sideeffect \"dcbz 0,$0\", \"r,~{memory}\"(ptr %p) #5, !dbg !3, !srcloc !4",
+            "call void asm sideeffect \"dcbz 0, $0\", \"r\"(i32 %n) #5",
+        ]),
+        [
+            "%cellworks.0 = ptrtoint ptr %p to i32",
+            "%cellworks.1 = and i32 %cellworks.0, -128",
+            "%cellworks.2 = inttoptr i32 %cellworks.1 to ptr",
+            "call void @llvm.memset.p0.i32(ptr %cellworks.2, i8 0, i32 128, i1 false), !dbg !3",
+            "%cellworks.3 = and i32 %n, -128",
+            "%cellworks.4 = inttoptr i32 %cellworks.3 to ptr",
+            "call void @llvm.memset.p0.i32(ptr %cellworks.4, i8 0, i32 128, i1 false)",
+        ]
+    );
+    refusal(&["call void asm sideeffect \"dcbz $0,$1\", \"b,r\"(i32 %n, ptr %p)"]);
+}
+
+#[test]
+fn channels_and_stops_of_an_spu_are_imports_in_assembler() {
+    assert_eq!(
+        body(&[
+            "%1 = call i32 asm sideeffect \"rdch $0,$$ch29\", \"=r\"() #5, !dbg !3, !srcloc !4",
+            "%2 = call i32 asm sideeffect \"rchcnt $0, $$ch3\", \"=r\"() #5",
+            "call void asm sideeffect \"wrch $$ch28,$0\", \"r\"(i32 %n) #5, !dbg !3",
+            "call void asm sideeffect \"stop 0x11\", \"~{memory}\"() #5, !dbg !3",
+            "call void asm sideeffect \"stop\", \"\"() #5",
+        ]),
+        [
+            "%1 = call i32 @spu.rdch(i32 29), !dbg !3",
+            "%2 = call i32 @spu.rchcnt(i32 3)",
+            "call void @spu.wrch(i32 28, i32 %n), !dbg !3",
+            "call void @spu.stop(i32 17), !dbg !3",
+            "call void @spu.stop(i32 0)",
+        ]
+    );
+    for line in [
+        // The program knows the tag mask and the commands.
+        "call void asm sideeffect \"wrch $$ch22,$0\", \"r\"(i32 %n)",
+        "%1 = call i32 asm sideeffect \"rdch $0,$$ch24\", \"=r\"()",
+        "%1 = call <4 x i32> asm sideeffect \"rdch $0,$$ch8\", \"=r\"()",
+        "%1 = call i32 asm sideeffect \"rdch $0,$$ch32\", \"=r\"()",
+        "call void asm sideeffect \"stop 0x4000\", \"\"()",
+        "call void asm sideeffect \"stop 1; .word 7\", \"\"()",
+        "%1 = call i32 @llvm.read_register.i32(metadata !4)",
+    ] {
+        assert!(refusal(&[line]).contains("has inline assembler"), "{line}");
+    }
 }
 
 #[test]

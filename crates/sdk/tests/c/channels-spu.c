@@ -34,5 +34,14 @@ int main(unsigned long long id, unsigned long long argp, unsigned long long envp
     printf("all %#x: %d\n", mfc_read_tag_status_all(), buffer[0]);
     mfc_write_tag_mask(0);
     printf("none %#x %#x\n", mfc_read_tag_status_any(), mfc_read_tag_status_all());
+
+    /* The same by assembler. */
+    unsigned before, after, ticks;
+    asm volatile("rchcnt %0,$ch28" : "=r"(before));
+    asm volatile("wrch $ch28,%0" : : "r"(7));
+    asm volatile("rchcnt %0,$ch28" : "=r"(after));
+    asm volatile("wrch $ch7,%0; " : : "r"(1 << 30));
+    asm volatile("rdch %0,$ch8" : "=r"(ticks));
+    printf("room %u, then %u; ticks %d\n", before, after, ticks <= 1 << 30 && ticks > 1 << 29);
     return 0;
 }

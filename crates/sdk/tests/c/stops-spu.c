@@ -9,7 +9,7 @@ int main(void) {
     printf("SPU: before\n");
     spu_stop(0x1111);
     printf("SPU: between\n");
-    spu_stop(0x7);
+    asm volatile("stop 0x7");
     printf("SPU: after\n");
     return 5;
 }
