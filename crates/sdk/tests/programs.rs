@@ -383,6 +383,22 @@ fn what_no_register_does_is_an_error_at_its_line() {
                 "spe_ps_area_get",
             ],
         ),
+        (
+            "5",
+            "MFC_EAH = 1",
+            [
+                "stores to the word at the offset 0x3008 of the registers of context 1",
+                "MFC_EAH is 0",
+            ],
+        ),
+        (
+            "6",
+            "/* issues it */",
+            [
+                "MFC_ClassID_CMD of context 1 and so issues a command that is refused",
+                "MFC_ClassID_CMD: ",
+            ],
+        ),
     ] {
         let line = source.lines().position(|text| text.contains(line)).unwrap() + 1;
         let place = format!("registers.c:{line}:");

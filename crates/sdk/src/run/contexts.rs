@@ -13,7 +13,7 @@ use super::address::{PROBLEM_STATE_BYTES, Shown};
 use super::code::Code;
 use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
-use super::imports::Question;
+use super::imports::{Question, proxy};
 use super::memory::{PAGE_BYTES, SharedMemory};
 use super::program::Program;
 use super::spu::{self, Arguments, EXIT, Exception, Run, Stop};
@@ -81,8 +81,20 @@ struct Context<'scope, M: Machine> {
     stops: VecDeque<(u32, u32)>,
     /// The tag groups of proxy commands that were issued and not reported.
     proxy_tags: u32,
+    /// What was stored to the registers of proxy commands.
+    proxy: ProxyRegisters,
     local_store_at: Option<u32>,
     problem_state_at: Option<u32>,
+}
+
+/// The registers of the proxy command that comes next, and of the query for tag groups.
+#[derive(Clone, Copy, Default)]
+struct ProxyRegisters {
+    lsa: u32,
+    eal: u32,
+    size: u32,
+    tag: u32,
+    query_mask: u32,
 }
 
 /// The state of a context that has no SPE, as an operating system saves it.
@@ -206,7 +218,9 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         question: Question,
         ppe: &'scope Ppe<'scope, 'env, M>,
     ) -> Option<bool> {
-        let (Question::ContextRun { context, .. } | Question::Mfcio { context, .. }) = question
+        let (Question::ContextRun { context, .. }
+        | Question::Mfcio { context, .. }
+        | Question::ProxyCommand { context, .. }) = question
         else {
             return None;
         };
@@ -482,6 +496,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     status: 0,
                     stops: VecDeque::new(),
                     proxy_tags: 0,
+                    proxy: ProxyRegisters::default(),
                     local_store_at: None,
                     problem_state_at: None,
                 };
@@ -534,6 +549,10 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             | Question::SignalWrite { context, .. }
             | Question::Mfcio { context, .. }
             | Question::MfcioStatus { context, .. }
+            | Question::ProxyStore { context, .. }
+            | Question::ProxyCommand { context, .. }
+            | Question::ProxyCommandStatus { context }
+            | Question::ProxyTagStatus { context }
             | Question::OutMboxLoad { context }
             | Question::InMboxStore { context, .. }
             | Question::StatusLoad { context }
@@ -809,13 +828,6 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                 tag,
                 ..
             } => {
-                if spe.is_none() && !self.acquire(index, ppe, memory, guest)? {
-                    return Ok(Ok(None));
-                }
-                let context = self.contexts[index as usize].as_mut().expect("it is there");
-                let spe = context.spe.expect("it has one now");
-                let addresses = &surroundings.shared.addresses;
-                let local_store = &self.guests[spe.index()];
                 let command = RawCommand {
                     opcode,
                     lsa,
@@ -823,30 +835,38 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                     size,
                     tag,
                 };
-                let checked = command.check_proxy(local_store.0.bytes() as u32);
-                let translated = checked
-                    .and_then(|checked| addresses.of_command(command, &checked, local_store));
-                let issued = translated
-                    .map_err(|fault| {
-                        TryIssueError::Fault(CommandFault {
-                            spe,
-                            command,
-                            fault,
-                        })
-                    })
-                    .and_then(|command| ppe.try_issue_proxy(spe, command));
-                match issued {
-                    Ok(()) => {
-                        context.proxy_tags |= 1 << (tag & 31);
-                        done(0)
-                    }
-                    Err(TryIssueError::Full) => Ok(Ok(None)),
-                    Err(TryIssueError::Fault(refused)) => {
-                        let refused = addresses.in_program(refused);
-                        surroundings.say(&format!("spe_mfcio failed: {refused}"));
-                        done(errno::INVAL)
-                    }
+                self.issue_proxy(index, command, "spe_mfcio failed", ppe, memory, guest)
+            }
+            Question::ProxyStore { offset, word, .. } => {
+                let proxy = &mut context.proxy;
+                match offset {
+                    proxy::LSA => proxy.lsa = word,
+                    proxy::EAL => proxy.eal = word,
+                    proxy::SIZE_TAG => (proxy.size, proxy.tag) = (word >> 16, word & 0xffff),
+                    proxy::QUERY_MASK => proxy.query_mask = word,
+                    // Whether an interrupt comes, which the program does not see.
+                    _ => {}
                 }
+                done(0)
+            }
+            Question::ProxyCommand { command, .. } => {
+                let proxy = context.proxy;
+                let command = RawCommand {
+                    opcode: command & 0xffff,
+                    lsa: proxy.lsa,
+                    ea: proxy.eal.into(),
+                    size: proxy.size,
+                    tag: proxy.tag,
+                };
+                self.issue_proxy(index, command, "MFC_ClassID_CMD", ppe, memory, guest)
+            }
+            // A command waits for room in the queue.
+            Question::ProxyCommandStatus { .. } => done(0),
+            Question::ProxyTagStatus { .. } => {
+                let incomplete = spe.map_or(0, |spe| ppe.incomplete_proxy_tags(spe).bits());
+                let complete = context.proxy.query_mask & !incomplete;
+                context.proxy_tags &= !complete;
+                done(complete as i32)
             }
             Question::MfcioStatus {
                 mask,
@@ -915,6 +935,50 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
             }
             other => unreachable!("{other:?} was answered before"),
         }
+    }
+
+    /// Issues a proxy command when the context has an SPE and there is room for it. If it is
+    /// refused, a message says so, which begins with `what`.
+    fn issue_proxy(
+        &mut self,
+        index: u32,
+        command: RawCommand,
+        what: &str,
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        memory: &SharedMemory,
+        guest: &Guest,
+    ) -> Result<Result_, Failure> {
+        if self.spe_of(index).is_none() && !self.acquire(index, ppe, memory, guest)? {
+            return Ok(Ok(None));
+        }
+        let context = self.contexts[index as usize].as_mut().expect("it is there");
+        let spe = context.spe.expect("it has one now");
+        let addresses = &self.surroundings.shared.addresses;
+        let local_store = &self.guests[spe.index()];
+        let checked = command.check_proxy(local_store.0.bytes() as u32);
+        let translated =
+            checked.and_then(|checked| addresses.of_command(command, &checked, local_store));
+        let issued = translated
+            .map_err(|fault| {
+                TryIssueError::Fault(CommandFault {
+                    spe,
+                    command,
+                    fault,
+                })
+            })
+            .and_then(|command| ppe.try_issue_proxy(spe, command));
+        Ok(Ok(match issued {
+            Ok(()) => {
+                context.proxy_tags |= 1 << (command.tag & 31);
+                Some(0)
+            }
+            Err(TryIssueError::Full) => None,
+            Err(TryIssueError::Fault(refused)) => {
+                let refused = addresses.in_program(refused);
+                self.surroundings.say(&format!("{what}: {refused}"));
+                Some(errno::INVAL)
+            }
+        }))
     }
 
     fn write_in_mbox(

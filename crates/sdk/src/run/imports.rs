@@ -61,6 +61,15 @@ macro_rules! questions {
             InMboxStore { context: u32, word: u32 },
             /// Loads `SPU_Status`.
             StatusLoad { context: u32 },
+            /// Stores to a register of the proxy command that comes next, or of the query for tag
+            /// groups.
+            ProxyStore { context: u32, offset: u32, word: u32 },
+            /// Stores to `MFC_ClassID_CMD`.
+            ProxyCommand { context: u32, command: u32 },
+            /// Loads `MFC_CMDStatus`.
+            ProxyCommandStatus { context: u32 },
+            /// Loads `Prxy_TagStatus`.
+            ProxyTagStatus { context: u32 },
             /// Loads or stores a register that has no effect here, or none at all.
             NoRegister { context: Option<u32>, offset: u32, stores: bool },
             $($(#[$doc])* $variant { $($argument: $type),* },)*
@@ -76,6 +85,10 @@ macro_rules! questions {
                     Self::OutMboxLoad { .. }
                     | Self::InMboxStore { .. }
                     | Self::StatusLoad { .. }
+                    | Self::ProxyStore { .. }
+                    | Self::ProxyCommand { .. }
+                    | Self::ProxyCommandStatus { .. }
+                    | Self::ProxyTagStatus { .. }
                     | Self::NoRegister { .. } => "a register",
                     $(Self::$variant { .. } => stringify!($name),)*
                 }
@@ -219,6 +232,18 @@ async fn call_function(
     })
 }
 
+/// The offsets of the registers of proxy commands (CBEA s.8.1 and s.8.3).
+pub(super) mod proxy {
+    pub(crate) const LSA: u32 = 0x0_3004;
+    pub(crate) const EAH: u32 = 0x0_3008;
+    pub(crate) const EAL: u32 = 0x0_300c;
+    pub(crate) const SIZE_TAG: u32 = 0x0_3010;
+    pub(crate) const COMMAND: u32 = 0x0_3014;
+    pub(crate) const QUERY_TYPE: u32 = 0x0_3204;
+    pub(crate) const QUERY_MASK: u32 = 0x0_321c;
+    pub(crate) const TAG_STATUS: u32 = 0x0_322c;
+}
+
 /// The end of a thread by `pthread_exit`.
 #[derive(Debug, thiserror::Error)]
 #[error("the thread ends")]
@@ -234,6 +259,16 @@ impl Question {
             word,
         };
         match (offset, word) {
+            (proxy::LSA | proxy::EAL | proxy::SIZE_TAG | proxy::QUERY_MASK, Some(word))
+            | (proxy::EAH, Some(word @ 0))
+            | (proxy::QUERY_TYPE, Some(word)) => Self::ProxyStore {
+                context,
+                offset,
+                word,
+            },
+            (proxy::COMMAND, Some(command)) => Self::ProxyCommand { context, command },
+            (proxy::COMMAND, None) => Self::ProxyCommandStatus { context },
+            (proxy::TAG_STATUS, None) => Self::ProxyTagStatus { context },
             (0x0_4004, None) => Self::OutMboxLoad { context },
             (0x0_400c, Some(word)) => Self::InMboxStore { context, word },
             (0x0_4014, None) => Self::MboxStatus { context },

@@ -784,6 +784,14 @@ impl<'p> Ppu<'p> {
                         after(self.longest_write())
                     })
                 }
+                Ok(Some(value))
+                    if let Question::ProxyCommand { context, .. } = other
+                        && value != 0 =>
+                {
+                    Served::Fault(format!(
+                        "it stores to MFC_ClassID_CMD of context {context} and so issues a command that is refused"
+                    ))
+                }
                 Ok(Some(value)) => {
                     let patience = &mut self.threads[index].patience;
                     match polled_context(other) {
@@ -900,12 +908,12 @@ fn no_register(context: Option<u32>, offset: u32, stores: bool) -> String {
     let (does, can) = if stores {
         (
             "stores to",
-            "SPU_In_Mbox, SPU_Sig_Notify_1 and SPU_Sig_Notify_2 can be stored to",
+            "SPU_In_Mbox, SPU_Sig_Notify_1, SPU_Sig_Notify_2 and those of proxy commands (MFC_EAH is 0) can be stored to",
         )
     } else {
         (
             "loads",
-            "SPU_Out_Mbox, SPU_Mbox_Stat and SPU_Status can be loaded",
+            "SPU_Out_Mbox, SPU_Mbox_Stat, SPU_Status, MFC_CMDStatus and Prxy_TagStatus can be loaded",
         )
     };
     let Some(context) = context else {
@@ -916,7 +924,7 @@ fn no_register(context: Option<u32>, offset: u32, stores: bool) -> String {
     };
     format!(
         "it {does} the word at the offset {offset:#x} of the registers of context {context} (spe_ps_area_get), of which \
-         only {can}; spe_mfcio_get and the like issue DMA, and spe_context_run runs a program"
+         only {can}; spe_context_run runs a program"
     )
 }
 

@@ -90,6 +90,7 @@ const OLD_C: &[&str] = &[
     "-Wno-return-type",
     "-Wno-empty-body",
     "-Wno-gnu-designator",
+    "-Wno-invalid-source-encoding",
     // Ours is fabs in tgmath.h.
     "-Wno-absolute-value",
     // printf prints vectors.

@@ -221,6 +221,10 @@ fn undefined(side: Side, place: &str, symbol: &str) -> String {
     match symbol {
         // The function is exported, so the linker asks for it itself.
         "__cell_main" => format!("error: the {side} program has no function `main`"),
+        _ if symbol.starts_with("_EAR_") => format!(
+            "error: {user} uses `{symbol}`, an address of the PPU that the linker of the SDK filled in (CESOF), and \
+             this one does not: give the address to `main` of the SPU program, as argument 4 or 5 of spe_context_run"
+        ),
         _ => format!(
             "error: {user} uses `{symbol}`, which no source, object or library of the {side} program defines"
         ),
@@ -342,6 +346,11 @@ mod tests {
             (
                 "wasm-ld: error: lib/libx.a(b.o): undefined symbol: work\n",
                 "error: libx.a(b.o) uses `work`, which no source, object or library of the SPU program defines",
+            ),
+            (
+                "wasm-ld: error: x.o: undefined symbol: _EAR_input\n",
+                "error: x.o uses `_EAR_input`, an address of the PPU that the linker of the SDK filled in (CESOF), and \
+                 this one does not: give the address to `main` of the SPU program, as argument 4 or 5 of spe_context_run",
             ),
             (
                 "wasm-ld: error: symbol exported via --export not found: __cell_main",

@@ -1,5 +1,6 @@
 /* The PPU loads and stores the registers of SPEs at addresses of spe_ps_area_get. An argument asks
  * for something that cannot be done. */
+#include <cbe_mfc.h>
 #include <cbea_map.h>
 #include <libspe2.h>
 #include <pthread.h>
@@ -12,6 +13,29 @@ static void *run(void *spe) {
     unsigned int entry = SPE_DEFAULT_ENTRY;
     spe_context_run(spe, &entry, 0, NULL, NULL, NULL);
     return NULL;
+}
+
+static void issue(spe_mfc_command_area_t *mfc, volatile unsigned *at, unsigned size, unsigned command) {
+    do {
+        mfc->MFC_LSA = 0x20000;
+        mfc->MFC_EAH = 0;
+        mfc->MFC_EAL = (unsigned)at;
+        mfc->MFC_Size_Tag = size << 16 | 3;
+        mfc->MFC_ClassID_CMD = command; /* issues it */
+    } while (mfc->MFC_CMDStatus & 3);
+    mfc->Prxy_QueryType = 0;
+    mfc->Prxy_QueryMask = 1 << 3 | 1 << 7;
+    while ((mfc->Prxy_TagStatus & 1 << 3) == 0)
+        ;
+}
+
+/* From memory to a local store, and back to other memory. */
+static void proxies(spe_mfc_command_area_t *mfc) {
+    static unsigned from[32] __attribute__((aligned(128))), to[32] __attribute__((aligned(128)));
+    from[31] = 31;
+    issue(mfc, from, sizeof from, MFC_GET_CMD);
+    issue(mfc, to, sizeof to, MFC_PUT_CMD);
+    printf("by proxy %u, status %#x\n", to[31], mfc->Prxy_TagStatus);
 }
 
 int main(int argc, char **argv) {
@@ -38,7 +62,11 @@ int main(int argc, char **argv) {
     case 4:
         spe_context_destroy(spe[1]);
         printf("%u\n", control[1]->SPU_Mbox_Stat);
+        break;
+    case 5: ((spe_mfc_command_area_t *)spe_ps_area_get(spe[1], SPE_MFC_COMMAND_AREA))->MFC_EAH = 1; break;
+    case 6: issue(spe_ps_area_get(spe[1], SPE_MFC_COMMAND_AREA), between, 5, MFC_GET_CMD);
     }
+    proxies(spe_ps_area_get(spe[1], SPE_MFC_COMMAND_AREA));
 
     printf("at first %#x %u %u %u\n", control[0]->SPU_Mbox_Stat, control[0]->SPU_Status,
            control[0]->SPU_Out_Mbox, *between);

@@ -826,7 +826,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
     if (flags & ~TIMER_ABSTIME || time->tv_sec < 0 || (unsigned long)time->tv_nsec > 999999999)
         return EINVAL;
     pthread_testcancel();
-    __wasi_poll_oneoff(&wanted, &event, 1, &events);
+    (void)__wasi_poll_oneoff(&wanted, &event, 1, &events);
     pthread_testcancel();
     return 0;
 }
