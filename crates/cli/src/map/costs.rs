@@ -263,8 +263,10 @@ impl Cpus {
 const NEAREST_STEPS: usize = 1 << 24;
 
 /// Returns `count` of the `open` places that are near to each other, among them all of `kept`.
-/// Begins with `kept`, or with each place in turn (only some of them in a large node), adds
-/// the place that is nearest to those that are chosen, and so on. Keeps the choice with the least sum of the costs of its pairs.
+///
+/// Begins with `kept`, or with each place in turn (in a large node with some of them), and adds the
+/// place that is nearest to those that are chosen, until there are enough. Of the choices it keeps
+/// the one with the lowest sum of the costs of its pairs.
 fn nearest(count: usize, costs: &Costs, open: &[usize], kept: &[usize]) -> Vec<usize> {
     if count >= open.len() {
         return open.to_vec();
