@@ -477,17 +477,18 @@ fn copies_are_spread_over_as_many_spes_as_gain_something() {
 
 #[test]
 fn a_cache_that_is_much_smaller_than_reported_is_named() {
-    let cache = |bytes: usize| Finding {
+    let cache = |level: usize, bytes: usize| Finding {
         name: "cache_bytes".to_owned(),
         value: bytes as f64,
         unit: "bytes".to_owned(),
-        parameters: [("level".to_owned(), json!(3))].into(),
+        parameters: [("level".to_owned(), json!(level))].into(),
         doubtful: false,
     };
-    let advice = |measured| {
+    let of = |caches: &[Finding]| {
         let topology = machine(&[2]).with_last_level_cache(480 << 20);
-        texts(advise(&topology, &[], &[cache(measured)], &[]))
+        texts(advise(&topology, &[], caches, &[]))
     };
+    let advice = |measured| of(&[cache(3, measured)]);
     assert_eq!(
         advice(6 << 20),
         [
@@ -497,6 +498,12 @@ fn a_cache_that_is_much_smaller_than_reported_is_named() {
         ]
     );
     assert!(advice(241 << 20).is_empty());
+    // A disturbed measurement shows what other programs have left, also if a lower level is sound.
+    let disturbed = Finding {
+        doubtful: true,
+        ..cache(3, 6 << 20)
+    };
+    assert!(of(&[cache(2, 2 << 20), disturbed]).is_empty());
 }
 
 #[test]
