@@ -28,6 +28,10 @@ const WIDTHS_APART: f64 = 3.0;
 /// number for the same samples in random order. With more changes, the states do not last.
 const SWITCHES_MAX: f64 = 0.5;
 
+/// The minimum number of times for deciding whether there are two states. One of two times that
+/// differ may have been disturbed.
+const TIMES_MIN: usize = 3;
+
 /// The minimum number of samples for deciding whether states last.
 const SAMPLES_MIN: usize = 20;
 
@@ -119,7 +123,7 @@ fn state(mut times_ns: Vec<f64>, all: usize) -> Option<State> {
 fn boundary(times_ns: &[f64]) -> Option<f64> {
     let mut sorted = times_ns.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    if sorted.first().is_none_or(|least| *least <= 0.0) {
+    if sorted.len() < TIMES_MIN || sorted[0] <= 0.0 {
         return None;
     }
     let logarithms: Vec<f64> = sorted.iter().map(|ns| ns.ln()).collect();
@@ -191,7 +195,9 @@ mod tests {
         assert_eq!(states(&[]), []);
         assert_eq!(found(&states(&[136.0])), [(136.0, 100.0)]);
         assert_eq!(found(&states(&[136.0, 136.0])), [(136.0, 100.0)]);
-        assert_eq!(states(&[0.0, 136.0]).len(), 1);
+        assert_eq!(states(&[0.0, 136.0, 137.0]).len(), 1);
+        // Two readings cannot tell a second state from a disturbance.
+        assert_eq!(states(&[66.9, 251.0]).len(), 1);
     }
 
     #[test]
