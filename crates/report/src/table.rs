@@ -41,12 +41,13 @@ pub fn render(report: &Report, width: usize) -> String {
     text += &cautions(&report.envelope, width);
     text += &section("Trustworthy", text::trusted(report), width);
     text += &section("Still trustworthy", text::still_trusted(report), width);
-    let advice = report.advice.iter();
-    text += &section(
-        "Advice",
-        advice.map(|advice| words.say(&text::advice(advice))),
-        width,
-    );
+    let heading = if text::is_all_doubtful(&report.advice) {
+        format!("Advice ({})", text::ALL_DOUBTFUL)
+    } else {
+        "Advice".to_owned()
+    };
+    let advice = text::advice(&report.advice).into_iter();
+    text += &section(&heading, advice.map(|advice| words.say(&advice)), width);
     let results = report.results.iter().map(|finding| {
         let line = format!("{}: {}", finding_name(finding), finding_value(finding));
         let line = match finding_parameters(finding) {

@@ -510,16 +510,25 @@ pub(crate) fn trusted(report: &Report) -> Option<String> {
 /// The mark of a result that rests on measurements that have doubts.
 pub(crate) const DOUBTFUL: &str = "(doubtful)";
 
-/// Returns the text of advice. Doubtful advice has a mark at its end.
-pub(crate) fn advice(advice: &Advice) -> String {
-    if advice.doubtful {
-        format!(
-            "{} (Doubtful: it rests on numbers that have doubts.)",
-            advice.text
-        )
-    } else {
-        advice.text.clone()
-    }
+/// What is said once, if all advice is doubtful.
+pub(crate) const ALL_DOUBTFUL: &str = "all of it is doubtful: it rests on numbers that have doubts";
+
+pub(crate) fn is_all_doubtful(advice: &[Advice]) -> bool {
+    advice.len() > 1 && advice.iter().all(|one| one.doubtful)
+}
+
+/// Returns the texts of advice. Doubtful advice has a mark at its end, unless all advice is doubtful.
+pub(crate) fn advice(advice: &[Advice]) -> Vec<String> {
+    let is_all = is_all_doubtful(advice);
+    let text = |one: &Advice| {
+        if one.doubtful && !is_all {
+            let text = &one.text;
+            format!("{text} (Doubtful: it rests on numbers that have doubts.)")
+        } else {
+            one.text.clone()
+        }
+    };
+    advice.iter().map(text).collect()
 }
 
 /// Returns sentences about measurements with samples from two states of the computer.
@@ -585,6 +594,29 @@ mod tests {
                 "1 loading SPE, module 1, 1 SPE"
             ]
         );
+    }
+
+    #[test]
+    fn doubtful_advice_has_a_mark_and_if_all_is_doubtful_one_for_all() {
+        let mut all = [made_up::report().advice, made_up::report().advice].concat();
+        let sound = all[0].text.clone();
+        let marked = format!("{sound} (Doubtful: it rests on numbers that have doubts.)");
+        let shown = |all: &[Advice]| {
+            let mut report = made_up::report();
+            report.advice = all.to_vec();
+            let table = crate::table::render(&report, 80);
+            let heading = "Advice (all of it is doubtful: it rests on numbers that have doubts)";
+            let page = crate::html::render(&report);
+            let is_said =
+                page.contains("Note: all of it is doubtful: it rests on numbers that have doubts.");
+            assert_eq!(table.contains(heading), is_said);
+            (advice(all), is_said)
+        };
+        all[1].doubtful = true;
+        let one = (vec![sound.clone(), marked], false);
+        assert_eq!(shown(&all), one);
+        all[0].doubtful = true;
+        assert_eq!(shown(&all), (vec![sound.clone(), sound], true));
     }
 
     #[test]

@@ -100,12 +100,15 @@ fn notices(envelope: &Envelope) -> Markup {
 
 fn advice(report: &Report) -> Option<Markup> {
     (!report.advice.is_empty()).then(|| {
+        let texts = text::advice(&report.advice);
+        let texts: Vec<_> = report.advice.iter().zip(texts).collect();
         html! {
+            @if text::is_all_doubtful(&report.advice) { p.note { "Note: " (text::ALL_DOUBTFUL) "." } }
             dl.advice {
-                @for about in report.advice.chunk_by(|a, b| a.topic == b.topic) {
+                @for about in texts.chunk_by(|(a, _), (b, _)| a.topic == b.topic) {
                     div {
-                        dt { (about[0].topic.replace('_', " ")) }
-                        dd { @for advice in about { p { (text::advice(advice)) } } }
+                        dt { (about[0].0.topic.replace('_', " ")) }
+                        dd { @for (_, text) in about { p { (text) } } }
                     }
                 }
             }
