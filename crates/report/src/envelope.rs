@@ -116,7 +116,7 @@ pub enum ReasonKind {
     /// The measurement did not have the computer for itself: other programs used its CPUs, CPUs
     /// vanished, or data was in another memory module than intended.
     Disturbed,
-    /// Too many numbers are known only roughly. A new run would give different numbers.
+    /// Most medians have a ± of more than 10 %, or none. A new run would give different numbers.
     Uncertain,
     /// The computer was in two states during the run, and the numbers mix both states. For example,
     /// virtual CPUs may be near each other at times and far apart at other times.

@@ -394,14 +394,14 @@ fn too_wide<'m>(measurements: impl Iterator<Item = &'m Measurement> + Clone) -> 
         repeated().filter(|one| is_wide(one)).count(),
     );
     let medians = match all {
-        1 => "the median is".to_owned(),
-        _ => format!("{wide} of {all} medians are"),
+        1 => "the median has".to_owned(),
+        _ => format!("{wide} of {all} medians have"),
     };
     (wide as f64 > WIDE_SHARE_MAX * all as f64).then(|| {
         format!(
-            "{medians} known only to {:.0} % or worse; give them more time with \
-             --budget, or stop what disturbs them",
-            WIDE * 100.0
+            "{medians} a ± of more than {:.0} %, or none; give them more time with --budget, or stop what disturbs \
+             them",
+            WIDE / 2.0 * 100.0
         )
     })
 }
