@@ -179,13 +179,13 @@ impl Grid {
 }
 
 fn legend(scale: &Scale, block: usize, width: usize) -> String {
-    let steps = [
-        (scale.low_ns, if scale.below { "at most " } else { "" }),
-        (scale.middle_ns(), ""),
-        (scale.high_ns, if scale.above { "at least " } else { "" }),
-    ];
     let mut line = String::from("Colours:");
-    for (ns, prefix) in steps {
+    for ns in scale.shown_ns() {
+        let prefix = match ns {
+            low if low == scale.low_ns && scale.below => "at most ",
+            high if high == scale.high_ns && scale.above => "at least ",
+            _ => "",
+        };
         let style = style(scale, ns);
         line += &format!(
             " {} {prefix}{} {}",

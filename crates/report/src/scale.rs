@@ -3,7 +3,7 @@
 use cellworks_stats::Matrix;
 use colorous::{Color, VIRIDIS};
 
-use crate::text::figures;
+use crate::text::{figures, time};
 
 /// The scale leaves out this share of the pairs at its lower end, and the same share at its upper
 /// end. A single disturbed pair then does not reduce the contrast.
@@ -22,6 +22,9 @@ pub(crate) struct Scale {
     /// Whether any time of the matrix is below `low_ns`, and whether any time is above `high_ns`.
     pub below: bool,
     pub above: bool,
+    /// The lowest and the highest time, if they are so near that the scale was widened, and no time
+    /// is outside of it.
+    pub near_ns: Option<[f64; 2]>,
 }
 
 impl Scale {
@@ -38,16 +41,19 @@ impl Scale {
         let last = times.len().checked_sub(1)?;
         let outside = (last as f64 * OUTSIDE) as usize;
         let (mut low_ns, mut high_ns) = (times[outside], times[last - outside]);
-        if high_ns < low_ns * RATIO_MIN {
+        let near_ns = (high_ns < low_ns * RATIO_MIN).then_some([low_ns, high_ns]);
+        if near_ns.is_some() {
             let middle = (low_ns * high_ns).sqrt();
             low_ns = middle / RATIO_MIN.sqrt();
             high_ns = middle * RATIO_MIN.sqrt();
         }
+        let (below, above) = (times[0] < low_ns, times[last] > high_ns);
         Some(Self {
             low_ns,
             high_ns,
-            below: times[0] < low_ns,
-            above: times[last] > high_ns,
+            below,
+            above,
+            near_ns: near_ns.filter(|_| !below && !above),
         })
     }
 
@@ -63,6 +69,16 @@ impl Scale {
 
     pub fn unit(&self) -> Unit {
         Unit::of(self)
+    }
+
+    /// Returns the times that a legend shows in their colours. If the scale was widened, these are
+    /// the lowest and the highest time, or one of them if they are the same in figures.
+    pub fn shown_ns(&self) -> Vec<f64> {
+        match self.near_ns {
+            None => vec![self.low_ns, self.middle_ns(), self.high_ns],
+            Some([low, high]) if time(low) == time(high) => vec![low],
+            Some(near) => near.to_vec(),
+        }
     }
 
     pub fn middle_ns(&self) -> f64 {
@@ -139,7 +155,9 @@ mod tests {
         assert!(scale.low_ns < 4.8 && scale.high_ns > 5.2, "{scale:?}");
         let middle = VIRIDIS.eval_continuous(0.5);
         assert_eq!(scale.colour(5.0).as_tuple(), middle.as_tuple());
+        assert_eq!(scale.shown_ns(), [5.0]);
         let scale = Scale::of(&matrix(vec![Some(5.0), Some(5.01)])).unwrap();
+        assert_eq!(scale.shown_ns(), [5.0, 5.01]);
         let reds = [5.0, 5.01].map(|ns| i32::from(scale.colour(ns).r));
         assert!(reds[0].abs_diff(reds[1]) < 4, "{reds:?}");
     }

@@ -158,16 +158,27 @@ fn one_spe_starts_the_curve_of_private_variables_too() {
 
 #[test]
 fn heat_maps_have_a_legend_from_end_to_end_of_their_colours() {
-    for report in [two_cores(), captured_64_cores()] {
-        let html = html::render(&report);
+    let legend_of = |report: &Report| {
+        let html = html::render(report);
         let legend = html.split("<figcaption class=\"scale\">").nth(1).unwrap();
-        let legend = legend.split("</figcaption>").next().unwrap();
+        legend.split("</figcaption>").next().unwrap().to_owned()
+    };
+    let mut grouped = empty(16, 4);
+    grouped.matrices = vec![matrix(&grouped.envelope.machine, times(16, 4))];
+    for report in [grouped, captured_64_cores()] {
+        let legend = legend_of(&report);
         assert!(legend.contains("(to right,#440154,"), "{legend}");
         assert!(legend.contains(",#fde725)"), "{legend}");
         assert!(legend.contains("not measured"), "{legend}");
     }
     // The legend shows that some times lie outside of the scale.
     assert!(html::render(&captured_64_cores()).contains("≤ 41.3 ns"));
+    // Times that hardly differ have their own colours in it, and not those of times that there are not.
+    let legend = legend_of(&two_cores());
+    assert!(!legend.contains("to right"), "{legend}");
+    for part in ["></span>61.3 ns<", "></span>62.1 ns<", "not measured"] {
+        assert!(legend.contains(part), "{part}: {legend}");
+    }
 }
 
 #[test]

@@ -177,6 +177,17 @@ fn legend(scale: &Scale) -> Markup {
         if scale.below { "≤ " } else { "" },
         if scale.above { "≥ " } else { "" },
     );
+    if scale.near_ns.is_some() {
+        let colour = |ns| format!("#{:x}", scale.colour(ns));
+        return html! {
+            figcaption.scale {
+                @for ns in scale.shown_ns() {
+                    div { span.sample style={ "background:" (colour(ns)) } {} (time(ns)) }
+                }
+                div { span.blank.sample {} "not measured" }
+            }
+        };
+    }
     html! {
         figcaption.scale {
             div.bar style={ "background:linear-gradient(to right," (gradient) ")" } {}

@@ -84,6 +84,7 @@ pub(crate) fn draw(picture: &PlacementPicture) -> Option<Markup> {
     let scale = Scale {
         low_ns: unit_costs().fold(f64::INFINITY, f64::min),
         high_ns: unit_costs().fold(0.0, f64::max),
+        near_ns: None,
         below: false,
         above: false,
     };
