@@ -442,6 +442,30 @@ fn both_sides_change_one_word_atomically() {
 }
 
 #[test]
+fn a_store_of_the_ppu_ends_the_wait_of_an_spe_for_its_line() {
+    runs("lines", &[], 0);
+}
+
+#[test]
+fn a_wait_for_a_line_to_which_nobody_stores_is_a_deadlock() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("lines");
+    let place = format!(
+        "lines-spu.c:{}:",
+        line_with(&bench.expected("lines-spu.c"), "until the PPU stores")
+    );
+    for said in bench.fails(&["./lines", "nobody"]) {
+        let event = "waits for an event of its mask 0x400";
+        assert!(
+            said.contains("deadlock") && said.contains(event) && said.contains(&place),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn both_sides_jump_out_of_functions() {
     runs("jumps", &[], 0);
 }

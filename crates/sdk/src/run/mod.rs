@@ -197,6 +197,7 @@ impl Ready {
                 addresses: Arc::new(Addresses::new(guest.0.at(0))),
                 deeds: Arc::default(),
                 slices: slices.clone(),
+                line_waits: Arc::default(),
             },
             local_stores: guests.iter().map(|guest| guest.0.at(0)).collect(),
             engine: engine.clone(),

@@ -1,6 +1,9 @@
 //! What the programs of both sides share.
 
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cellworks_machine::SpeId;
 
 use super::address::Addresses;
 use super::patience::Deeds;
@@ -13,4 +16,16 @@ pub(crate) struct Shared {
     pub(super) addresses: Arc<Addresses>,
     pub(super) deeds: Arc<Deeds>,
     pub(super) slices: Slices,
+    pub(super) line_waits: Arc<LineWaits>,
+}
+
+/// The SPEs whose programs wait for the loss of a reservation, which a store of the PPU may end
+/// without a call of the machine.
+#[derive(Default)]
+pub(super) struct LineWaits(Mutex<BTreeSet<SpeId>>);
+
+impl LineWaits {
+    pub(super) fn spes(&self) -> MutexGuard<'_, BTreeSet<SpeId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -39,7 +39,7 @@ use super::guest::Guest;
 use super::link::{Answer, Link, Linked, ask};
 use super::memory::{SharedMemory, next_instance_has};
 use super::patience::{Deeds, Patience, note};
-use super::shared::Shared;
+use super::shared::{LineWaits, Shared};
 use super::slice::Slice;
 use super::spin::Spin;
 use super::turns;
@@ -361,6 +361,7 @@ pub(crate) struct Run {
     /// The last command that the program has asked for.
     last: Option<RawCommand>,
     deeds: Arc<Deeds>,
+    line_waits: Arc<LineWaits>,
     is_stopped: bool,
     charged: u64,
     yields: u64,
@@ -430,6 +431,7 @@ impl Run {
             addresses,
             deeds,
             slices,
+            line_waits,
         } = shared;
         let link = Link::default();
         let state = State {
@@ -459,6 +461,7 @@ impl Run {
             patience: Patience::new(deeds),
             last: None,
             deeds: Arc::clone(deeds),
+            line_waits: Arc::clone(line_waits),
             is_stopped: false,
             charged: 0,
             yields: 0,
@@ -1039,6 +1042,11 @@ impl Run {
 
     fn wait_for_events<S: CellSpe>(&mut self, spe: &S) {
         let why = Events(self.channels.event_mask);
+        let watches_line = self.channels.event_mask & event::RESERVATION_LOST != 0;
+        let line_waits = Arc::clone(&self.line_waits);
+        if watches_line {
+            line_waits.spes().insert(spe.id());
+        }
         // The decrementer counts without a wake, so the wait ends when it will be negative.
         if self.channels.event_mask & event::DECREMENTER != 0 && spe.decrementer() >> 31 == 0 {
             let ticks = u64::from(spe.decrementer()) + 1;
@@ -1050,6 +1058,9 @@ impl Run {
             spe.wait_until(&why, &mut || {
                 self.take_late_fault(spe) || self.events(spe) != 0
             });
+        }
+        if watches_line {
+            line_waits.spes().remove(&spe.id());
         }
     }
 }
