@@ -270,7 +270,8 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         ppe: &'scope Ppe<'scope, 'env, M>,
     ) -> Result<(VecDeque<u32>, [Option<u32>; 2]), Failure> {
         self.signaled.remove(&spe);
-        let handle = ppe.spawn(spe, |spe: &M::Spe| {
+        let name = "words that nobody has read";
+        let handle = ppe.spawn_named(spe, name, |spe: &M::Spe| {
             let words = std::iter::from_fn(|| spe.try_read_in_mbox()).collect();
             let registers = [SignalRegister::One, SignalRegister::Two];
             (
@@ -721,7 +722,8 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                         )
                     }
                 };
-                let handle = ppe.spawn(spe, move |spe: &M::Spe| {
+                let name = "program of a context";
+                let handle = ppe.spawn_named(spe, name, move |spe: &M::Spe| {
                     let mut run = run;
                     let stop = run.go(spe);
                     (run, stop)
