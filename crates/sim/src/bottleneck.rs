@@ -150,10 +150,19 @@ fn judged(
     parts.sort_by(|a, b| b.saved.total_cmp(&a.saved));
     let savings: Vec<_> = parts.iter().map(|one| (one.part, one.saved)).collect();
     let limit = judge.limit(&savings, SAVED_MIN);
+    let mut verdict = limit.map(|part| judge.verdict(part)).unwrap_or_default();
+    if let (Some(limit), [(first, _), ..]) = (limit, &savings[..])
+        && *first != limit
+    {
+        verdict.push_str(&format!(
+            " The first row of the table, {first}, is why each request takes so long; more requests at once would hide \
+             it."
+        ));
+    }
     Bottleneck {
         value: whole,
         limit,
-        verdict: limit.map(|part| judge.verdict(part)).unwrap_or_default(),
+        verdict,
         parts,
         unknown: Vec::new(),
         is_time: false,

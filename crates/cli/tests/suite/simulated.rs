@@ -465,6 +465,10 @@ fn the_full_requests_of_an_mfc_limit_and_no_latency_in_them() {
     let [verdict, advice] = verdict("stats --machine ps3 -f dmaget -N 1 -b 16k -i 20 -w 5");
     let begin = "The bottleneck is the MFCs' requests under way: the MFC of SPE 0 is busy for 9";
     assert!(verdict.starts_with(begin), "{verdict}");
+    // Without the controllers more time would be saved, so they are the first row of the table.
+    let why = " The first row of the table, the memory controllers, is why each request takes so long; more requests \
+               at once would hide it.";
+    assert!(verdict.ends_with(why), "{verdict}");
     assert_eq!(
         advice,
         "Use more SPEs: one MFC has only 16 lines under way (mfc.outstanding_requests), so the latency of a line \
