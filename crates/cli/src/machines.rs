@@ -63,6 +63,11 @@ fn diff(a: &str, b: &str) -> Result<String, Failure> {
     let rows = rows.map(|((what, a), (_, b))| [(*what).to_owned(), a.clone(), b.clone()]);
     let table = machines::rows([headings("effect")].into_iter().chain(rows), width());
     let reasons = effects.iter().flat_map(|effects| &effects.reasons);
+    let of_a_program = format!(
+        "The effect on a program: cellworks run PROGRAM --machine {a} --json a.json, the same with --machine {b} --json \
+         b.json, and cellworks compare a.json b.json"
+    );
+    let reasons = reasons.chain([&of_a_program]);
     let reasons: String = reasons.map(|reason| wrapped(reason, "", width())).collect();
     Ok(format!("{keys}\n{table}\n{reasons}"))
 }

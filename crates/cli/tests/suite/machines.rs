@@ -303,6 +303,32 @@ fn the_differences_have_their_effect() {
         assert!(text.contains(reason), "{reason}: {out}");
     }
     assert!(!text.contains("ps3: each line waits"), "{out}");
+
+    // What it says about a program works as it stands.
+    let (_, advice) = text.split_once("The effect on a program: ").unwrap();
+    let [run, again, compare] = advice.split(", ").collect::<Vec<_>>()[..] else {
+        panic!("{advice}");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let first = run.strip_prefix("cellworks run PROGRAM ").unwrap();
+    let second = again.strip_prefix("the same with ").unwrap();
+    let program = "run commstime --spes 2 --rounds 5 --quiet";
+    for flags in [first, second] {
+        let mut command = cellworks();
+        command.current_dir(&folder).args(program.split(' '));
+        let run = Run::of(command.args(flags.split(' ')));
+        assert_eq!(run.code, Some(0), "{flags}: {}", run.err);
+    }
+    let compare = compare.strip_prefix("and cellworks ").unwrap();
+    let mut command = cellworks();
+    let compared = Run::of(command.current_dir(&folder).args(compare.split(' ')));
+    assert_eq!(compared.code, Some(0), "{}", compared.err);
+    let words = compared
+        .out
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(words.contains("1 result in both."), "{words}");
 }
 
 #[test]
