@@ -517,7 +517,8 @@ pub(crate) fn is_all_doubtful(advice: &[Advice]) -> bool {
     advice.len() > 1 && advice.iter().all(|one| one.doubtful)
 }
 
-/// Returns the texts of advice. Doubtful advice has a mark at its end, unless all advice is doubtful.
+/// Returns the texts of advice. Doubtful advice has a mark at its end, unless all advice is
+/// doubtful.
 pub(crate) fn advice(advice: &[Advice]) -> Vec<String> {
     let is_all = is_all_doubtful(advice);
     let text = |one: &Advice| {

@@ -173,7 +173,7 @@ fn heat_maps_have_a_legend_from_end_to_end_of_their_colours() {
     }
     // The legend shows that some times lie outside of the scale.
     assert!(html::render(&captured_64_cores()).contains("≤ 41.3 ns"));
-    // Times that hardly differ have their own colours in it, and not those of times that there are not.
+    // Times that hardly differ have their own colours in it, and no others.
     let legend = legend_of(&two_cores());
     assert!(!legend.contains("to right"), "{legend}");
     for part in ["></span>61.3 ns<", "></span>62.1 ns<", "not measured"] {

@@ -402,7 +402,7 @@ impl Run<'_> {
     fn smaller_cache(&self) -> Option<String> {
         let reported = self.topology.last_level_cache_bytes()?;
         let found = self.findings_named("cache_bytes");
-        // Other programs take a part of the caches, so sizes with doubts say nothing about the computer.
+        // Other programs take a part of the caches, so sizes with doubts say nothing.
         if found.iter().any(|cache| cache.doubtful) {
             return None;
         }

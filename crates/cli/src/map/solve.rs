@@ -141,9 +141,9 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     pub one_per_core: bool,
 
-    /// Each node takes at most this number of tasks, as with --ntasks-per-node of srun and ppr:2:node
-    /// of mpirun. They are on the CPUs of the node that are nearest to each other, and the other
-    /// CPUs stay empty
+    /// Each node takes at most this number of tasks, as with --ntasks-per-node of srun and
+    /// ppr:2:node of mpirun. They are on the CPUs of the node that are nearest to each other, and
+    /// the other CPUs stay empty
     #[arg(
         long,
         value_name = "TASKS",

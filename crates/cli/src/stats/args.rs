@@ -138,8 +138,8 @@ pub(crate) struct StatsArgs {
     /// The time for the whole run, such as 10m, in which it measures again what was disturbed by
     /// other programs, or while the computer was in another state, until nothing was. It counts
     /// from the start: if less time is left after everything was measured once, less is repeated.
-    /// A measurement that has begun is finished, so a busy computer takes somewhat longer. Then ends
-    /// with 0 or with 3
+    /// A measurement that has begun is finished, so a busy computer takes somewhat longer. Then
+    /// ends with 0 or with 3
     #[arg(long, value_name = "TIME", value_parser = until_trusted, allow_hyphen_values = true)]
     pub until_trusted: Option<Duration>,
 
