@@ -73,6 +73,8 @@ pub(super) struct Memory {
     write_room: usize,
 
     banks: Vec<Bank>,
+    /// The first request of each bank, in each direction.
+    firsts: [Vec<First>; 2],
     /// The number of reads in the queues of the banks. `writes` is the number of writes there.
     reads: usize,
     writes: usize,
@@ -86,7 +88,24 @@ pub(super) struct Memory {
     pins_free_at: Moment,
     arrivals: u64,
     wake_at: Moment,
+    /// The direction of the line that starts at `wake_at`, if it waits for nothing but the pins.
+    waits_for_pins: Option<Direction>,
     usage: Usage,
+}
+
+/// The earliest start of a bank's first request, as far as the bank and the request decide it, and
+/// the sequence number of the request. [`Moment::NEVER`] without a request.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct First {
+    start: Moment,
+    order: u64,
+}
+
+impl First {
+    const NONE: Self = Self {
+        start: Moment::NEVER,
+        order: u64::MAX,
+    };
 }
 
 #[derive(Debug, Default)]
@@ -98,12 +117,6 @@ struct Bank {
 }
 
 impl Bank {
-    #[inline]
-    fn occupy(&mut self, now: Moment, span: Femtoseconds) {
-        self.free_at = now + span;
-        self.busy += span;
-    }
-
     fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
         match direction {
             Direction::Read => &mut self.reads,
@@ -111,11 +124,16 @@ impl Bank {
         }
     }
 
-    fn first(&self, direction: Direction) -> Option<&Request> {
-        match direction {
+    #[inline]
+    fn first(&self, direction: Direction) -> First {
+        let request = match direction {
             Direction::Read => self.reads.front(),
             Direction::Write => self.writes.front(),
-        }
+        };
+        request.map_or(First::NONE, |request| First {
+            start: self.free_at.max(request.not_before),
+            order: request.order,
+        })
     }
 }
 
@@ -163,6 +181,7 @@ impl Memory {
             write_batch: (module.write_batch_lines.value as usize).clamp(1, write_room),
             write_room,
             banks: (0..banks).map(|_| Bank::default()).collect(),
+            firsts: [vec![First::NONE; banks], vec![First::NONE; banks]],
             reads: 0,
             writes: 0,
             accepted: 0,
@@ -172,6 +191,7 @@ impl Memory {
             pins_free_at: Moment::START,
             arrivals: 0,
             wake_at: Moment::NEVER,
+            waits_for_pins: None,
             usage: Usage::default(),
         }
     }
@@ -206,10 +226,17 @@ impl Memory {
     /// be called, unless an earlier call has returned the same time.
     pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
-            let (start, bank) = self.next_start(now, direction);
+            // No request that has come since can start before the pins are free.
+            if self.waits_for_pins == Some(direction) && now < self.wake_at {
+                return None;
+            }
+            let pins = now.max(self.pins_free_for(direction));
+            let (free, bank) = self.next_start(pins, direction);
+            let start = self.after_refresh(free);
             if start > now {
                 let known = start == self.wake_at;
                 self.wake_at = start;
+                self.waits_for_pins = (pins > now && free == pins).then_some(direction);
                 return (!known).then_some(start);
             }
             self.start(now, direction, bank, outcomes);
@@ -284,8 +311,9 @@ impl Memory {
     /// the group before. Only the low 32 bits of the address count. The high bits depend on the
     /// regions of main memory that were allocated before.
     fn bank_of(&self, address: u64) -> usize {
-        let banks = self.banks.len() as u64;
-        let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
+        // 32 bits, because many processors divide 64 bits more slowly.
+        let banks = self.banks.len() as u32;
+        let mut rest = address as u32 / LINE_BYTES as u32;
         let mut bank = 0;
         while rest > 0 {
             bank += rest % banks;
@@ -316,6 +344,7 @@ impl Memory {
             bytes,
             reader,
         });
+        self.firsts[direction as usize][bank] = self.banks[bank].first(direction);
     }
 
     /// Returns the next direction of the pins, or `None` if no request waits.
@@ -344,21 +373,39 @@ impl Memory {
         }
     }
 
-    /// Returns the time at which the next line in a direction can start, and its bank.
-    fn next_start(&self, now: Moment, direction: Direction) -> (Moment, usize) {
-        let turnaround = if direction == self.direction {
-            Femtoseconds::ZERO
+    /// Returns the time from which the pins are free for a line in a direction.
+    fn pins_free_for(&self, direction: Direction) -> Moment {
+        if direction == self.direction {
+            self.pins_free_at
         } else {
-            self.turnaround
-        };
-        let pins = now.max(self.pins_free_at + turnaround);
-        let requests = self.banks.iter().enumerate().filter_map(|(index, bank)| {
-            let request = bank.first(direction)?;
-            let start = pins.max(bank.free_at).max(request.not_before);
-            Some((start, request.order, index))
-        });
-        let (start, _, bank) = requests.min().expect("a request in that direction");
-        (self.after_refresh(start), bank)
+            self.pins_free_at + self.turnaround
+        }
+    }
+
+    /// Returns the time at which the next line in a direction can start, at `pins` or later, and its
+    /// bank. Leaves refreshes out. A request waits in that direction.
+    fn next_start(&self, pins: Moment, direction: Direction) -> (Moment, usize) {
+        let mut next = First::NONE;
+        let mut bank = 0;
+        for (index, first) in self.firsts[direction as usize].iter().enumerate() {
+            let first = First {
+                start: pins.max(first.start),
+                order: first.order,
+            };
+            if first < next {
+                (next, bank) = (first, index);
+            }
+        }
+        (next.start, bank)
+    }
+
+    fn occupy(&mut self, now: Moment, bank: usize, span: Femtoseconds) {
+        let state = &mut self.banks[bank];
+        state.free_at = now + span;
+        state.busy += span;
+        for direction in [Direction::Read, Direction::Write] {
+            self.firsts[direction as usize][bank] = state.first(direction);
+        }
     }
 
     fn after_refresh(&self, time: Moment) -> Moment {
@@ -386,12 +433,13 @@ impl Memory {
         }
         self.lines_on_end += 1;
         self.pins_free_at = now + self.line;
+        self.waits_for_pins = None;
         self.usage.packets += 1;
         self.usage.busy += self.line;
         match direction {
             Direction::Read => {
                 self.reads -= 1;
-                self.banks[bank].occupy(now, self.bank_read);
+                self.occupy(now, bank, self.bank_read);
                 let time = now + self.access;
                 if let Some(transaction) = request.reader {
                     self.usage.bytes += u64::from(request.bytes);
@@ -403,7 +451,7 @@ impl Memory {
             }
             Direction::Write => {
                 self.writes -= 1;
-                self.banks[bank].occupy(now, self.bank_write);
+                self.occupy(now, bank, self.bank_write);
                 self.usage.bytes += u64::from(request.bytes);
                 self.accepted -= 1;
                 self.accept(now, outcomes);
