@@ -215,6 +215,10 @@ fn go_round<S: Spe>(
     steps: u64,
     pairs: u64,
 ) -> Result<(), ProcessError> {
+    // On a simulated machine, `compute` takes the simulated time. Of the operations, those that
+    // cancel each other are left out there, because they would take real time only.
+    let repeats = process.place().topology().capabilities().repeats;
+    let computed_pairs = if repeats { pairs % 2 } else { pairs };
     let position = role.position as f32;
     let mut data: Data = [position, position, 0.0, 0.0];
     let (mut begin, mut timed) = (process.now(), Span::default());
@@ -224,7 +228,7 @@ fn go_round<S: Spe>(
         process
             .place()
             .compute(Cycles(2 * pairs * CYCLES_PER_OPERATION));
-        data[VALUE] = computed(data[VALUE], pairs);
+        data[VALUE] = computed(data[VALUE], computed_pairs);
         data[STEPS] += 1.0;
         if step == NOT_TIMED {
             begin = process.now();
@@ -273,4 +277,20 @@ fn verify(found: &[Last], processes: u64, steps: u64, pairs: u64) -> Result<(), 
         agree(|| what("the count"), data[STEPS], steps as f32, BY)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_pairs_cancel_each_other() {
+        for pairs in 0..10 {
+            for position in 0..16 {
+                let value = position as f32;
+                assert_eq!(computed(value, pairs), computed(value, pairs % 2));
+            }
+        }
+        assert_eq!(computed(3.0, 1), -ADDEND - 3.0);
+    }
 }
