@@ -262,7 +262,7 @@ fn messages_about_errors_have_the_name_of_the_program() {
 
 #[test]
 fn threads_that_have_ended_take_no_room() {
-    runs_on_the_ppu("lots", "ended 1100, join again 1\nended 1200\n");
+    runs_on_the_ppu("lots", "ended 1000, join again 1\nended 1100\n");
 }
 
 #[test]

@@ -15,8 +15,8 @@ use super::compile::cannot_run;
 use super::shuffles::to_swizzles;
 use super::uses::first_use;
 
-/// The memory of a PPU program, as a blade has it: what it does not touch costs nothing.
-const PPU_MEMORY: u32 = 1 << 30;
+/// The memory of a PPU program: what it does not touch costs nothing.
+const PPU_MEMORY: u32 = 256 << 20;
 /// The stack of `main` on the PPU, as Linux on a Cell gives it.
 const PPU_STACK: u32 = 8 << 20;
 

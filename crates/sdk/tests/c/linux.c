@@ -1,5 +1,5 @@
 /* What programs expect of Linux on a Cell: errno as old programs declare it, dates, limits, files
- * with names of their own, copies of files, paths, a large matrix in main, and much memory. */
+ * with names of their own, copies of files, paths, and a large matrix in main. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <errno.h>
@@ -105,8 +105,6 @@ static void memory_that_stays(char *memory, size_t bytes)
 int main(void)
 {
     int numbers[] = {31, 12, 23, 4}, ten = 10;
-    size_t much = 900 << 20;
-    char *memory = malloc(much);
     double matrix[800][800];
     char name[] = "own-XXXXXX", folder[] = "own-XXXXXX";
     struct rlimit limit;
@@ -151,7 +149,5 @@ int main(void)
         for (int column = 0; column < 800; column++)
             matrix[row][column] = row * column;
     printf("%g\n", matrix[799][799]);
-    memory[much - 1] = 9;
-    printf("%d %d\n", memory[much - 1], malloc(much) == NULL);
     return 0;
 }

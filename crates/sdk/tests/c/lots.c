@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-#define THREADS 1100
+#define THREADS 1000
 #define TOGETHER 100
 
 static volatile int ended;
