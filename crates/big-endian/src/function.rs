@@ -192,6 +192,8 @@ pub(crate) struct Function<'a> {
     pub(crate) private: HashSet<&'a str>,
     /// Whether volatile words may be registers.
     pub(crate) has_registers: bool,
+    /// Whether each access of memory happens where the program says, as without optimisation.
+    pub(crate) is_unoptimised: bool,
 }
 
 impl Function<'_> {
@@ -242,8 +244,17 @@ impl Function<'_> {
         let ty = self.known(rest.ty()?)?;
         rest.expect(",")?;
         let place = Place::read(rest.operands(), access.atomic)?;
-        if self.private.contains(place.variable()) || (whole_bytes(&ty) && !access.atomic) {
+        if self.private.contains(place.variable()) {
             out.line(line);
+            return Some(());
+        }
+        let becomes_volatile = self.is_unoptimised && !access.volatile;
+        if whole_bytes(&ty) && !access.atomic {
+            if becomes_volatile {
+                out.line(line.replacen("load ", "load volatile ", 1));
+            } else {
+                out.line(line);
+            }
             return Some(());
         }
         if self.may_be_register(access, &ty, &place) {
@@ -256,6 +267,7 @@ impl Function<'_> {
             out.name_last(&value, result);
             return Some(());
         }
+        let access = access.volatile_if(becomes_volatile);
         if let Type::Struct { .. } | Type::Array(..) = ty {
             let mut value = "poison".to_owned();
             for (path, leaf) in self.leaves(&ty)? {
@@ -282,8 +294,17 @@ impl Function<'_> {
         let value = rest.operand();
         rest.expect(",")?;
         let place = Place::read(rest.operands(), access.atomic)?;
-        if self.private.contains(place.variable()) || (whole_bytes(&ty) && !access.atomic) {
+        if self.private.contains(place.variable()) {
             out.line(line);
+            return Some(());
+        }
+        let becomes_volatile = self.is_unoptimised && !access.volatile;
+        if whole_bytes(&ty) && !access.atomic {
+            if becomes_volatile {
+                out.line(line.replacen("store ", "store volatile ", 1));
+            } else {
+                out.line(line);
+            }
             return Some(());
         }
         if self.may_be_register(access, &ty, &place) {
@@ -297,6 +318,7 @@ impl Function<'_> {
             ));
             return Some(());
         }
+        let access = access.volatile_if(becomes_volatile);
         if let Type::Struct { .. } | Type::Array(..) = ty {
             for (path, leaf) in self.leaves(&ty)? {
                 let part = out.value(format!("extractvalue {ty} {value}, {}", path_text(&path)));
@@ -384,6 +406,13 @@ impl Access {
         // What is atomic must happen where the program says, like what is volatile.
         let volatile = rest.eat_word("volatile") || atomic;
         Some(Self { atomic, volatile })
+    }
+
+    fn volatile_if(self, volatile: bool) -> Self {
+        Self {
+            volatile: self.volatile || volatile,
+            ..self
+        }
     }
 
     fn text(self) -> &'static str {

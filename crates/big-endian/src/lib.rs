@@ -44,7 +44,7 @@ pub const SOURCE: [&str; 9] = [
 ];
 
 pub use link::{LinkError, swap_pointers};
-pub use module::{RewriteError, rewrite, rewrite_with_registers};
+pub use module::{RewriteError, rewrite, rewrite_unoptimised, rewrite_with_registers};
 
 #[cfg(test)]
 mod tests {

@@ -119,7 +119,7 @@ impl fmt::Debug for RewriteError {
 /// # Ok::<(), cellworks_big_endian::RewriteError>(())
 /// ```
 pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
-    rewritten(ir, false)
+    rewritten(ir, false, false)
 }
 
 /// Rewrites the IR of a module as [`rewrite`] does, for a program that may reach registers of
@@ -142,10 +142,32 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
 /// # Ok::<(), cellworks_big_endian::RewriteError>(())
 /// ```
 pub fn rewrite_with_registers(ir: &str) -> Result<String, RewriteError> {
-    rewritten(ir, true)
+    rewritten(ir, true, false)
 }
 
-fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
+/// Rewrites the IR of a module as [`rewrite`] does, or as [`rewrite_with_registers`] if it
+/// `has_registers`, for a program that is compiled without optimisation.
+///
+/// Each access of memory happens where the program says, as if it were volatile, because another
+/// processor may write there. Local variables whose addresses are not taken are in no memory.
+///
+/// # Errors
+///
+/// Those of [`rewrite`].
+///
+/// # Examples
+///
+/// ```
+/// let ir = "define i32 @f(ptr %p) {\n  %1 = load i32, ptr %p\n  ret i32 %1\n}\n";
+/// let big = cellworks_big_endian::rewrite_unoptimised(ir, false)?;
+/// assert!(big.contains("load volatile i32, ptr %p"));
+/// # Ok::<(), cellworks_big_endian::RewriteError>(())
+/// ```
+pub fn rewrite_unoptimised(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
+    rewritten(ir, has_registers, true)
+}
+
+fn rewritten(ir: &str, has_registers: bool, is_unoptimised: bool) -> Result<String, RewriteError> {
     let ir = labels::numbered(ir);
     let lines: Vec<&str> = ir.lines().collect();
     let types = named_types(&lines);
@@ -213,6 +235,7 @@ fn rewritten(ir: &str, has_registers: bool) -> Result<String, RewriteError> {
                     thread_locals: &thread_locals,
                     private,
                     has_registers,
+                    is_unoptimised,
                 },
                 registers,
             ));

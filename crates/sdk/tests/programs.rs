@@ -442,6 +442,18 @@ fn both_sides_change_one_word_atomically() {
 }
 
 #[test]
+fn without_optimisation_flags_need_not_be_volatile() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.sh(
+        "spu-gcc -O0 -o spu unoptimised-spu.c; ppu-embedspu unoptimised_spu spu spu.o; \
+         ppu-gcc -O0 -o unoptimised unoptimised.c spu.o -lspe2",
+    );
+    bench.prints(&["./unoptimised"], "flags 2 1, byte 3\n", 0);
+}
+
+#[test]
 fn a_store_of_the_ppu_ends_the_wait_of_an_spe_for_its_line() {
     runs("lines", &[], 0);
 }

@@ -1,6 +1,6 @@
 //! Instructions.
 
-use crate::{body, body_with_registers, function, refusal};
+use crate::{body, body_with_registers, function, refusal, unoptimised_body};
 
 #[test]
 fn a_number_is_turned_round_when_it_is_read_and_written() {
@@ -51,6 +51,34 @@ fn a_volatile_word_may_be_a_register() {
         "store volatile i32 1, ptr %6, align 4",
     ];
     assert_eq!(body_with_registers(&memory), body(&memory));
+}
+
+#[test]
+fn without_optimisation_each_access_of_memory_is_volatile() {
+    assert_eq!(
+        unoptimised_body(&[
+            "%1 = alloca i32, align 4",
+            "store i32 %n, ptr %1, align 4",
+            "%2 = load i32, ptr %1, align 4",
+            "%3 = load i32, ptr %p, align 4",
+            "%4 = load i8, ptr @variable, align 1",
+            "store i8 %4, ptr %q, align 1",
+            "store i16 7, ptr %q, align 2",
+            "%5 = load volatile i32, ptr %p, align 4",
+        ]),
+        [
+            "%1 = alloca i32, align 4",
+            "store i32 %n, ptr %1, align 4",
+            "%2 = load i32, ptr %1, align 4",
+            "%cellworks.0 = load volatile i32, ptr %p, align 4",
+            "%3 = call i32 @llvm.bswap.i32(i32 %cellworks.0)",
+            "%4 = load volatile i8, ptr @variable, align 1",
+            "store volatile i8 %4, ptr %q, align 1",
+            "%cellworks.2 = call i16 @llvm.bswap.i16(i16 7)",
+            "store volatile i16 %cellworks.2, ptr %q, align 2",
+            "%5 = call i32 @__cell_load_volatile(ptr %p)",
+        ]
+    );
 }
 
 #[test]

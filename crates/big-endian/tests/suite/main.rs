@@ -5,7 +5,7 @@ mod data;
 mod link;
 mod module;
 
-use cellworks_big_endian::{RewriteError, rewrite, rewrite_with_registers};
+use cellworks_big_endian::{RewriteError, rewrite, rewrite_unoptimised, rewrite_with_registers};
 
 /// Returns the rewritten lines of the function `f` with the body `lines`, without their indent.
 fn body(lines: &[&str]) -> Vec<String> {
@@ -15,6 +15,11 @@ fn body(lines: &[&str]) -> Vec<String> {
 /// Returns the lines of a program that may reach registers.
 fn body_with_registers(lines: &[&str]) -> Vec<String> {
     rewritten_body(lines, rewrite_with_registers)
+}
+
+/// Returns the lines of a program without optimisation that may reach registers.
+fn unoptimised_body(lines: &[&str]) -> Vec<String> {
+    rewritten_body(lines, |ir| rewrite_unoptimised(ir, true))
 }
 
 fn rewritten_body(

@@ -115,6 +115,9 @@ const FIXED: &[&str] = &["-fno-rounding-math", "-fno-trapping-math"];
 /// Functions that write through a pointer, and which clang must call and not know.
 const CALLED: &[&str] = &["frexp", "modf", "remquo", "sincos"];
 
+/// The level at which each access of memory happens where the program says.
+const UNOPTIMISED: &str = "-O0";
+
 /// The part of clang that reads C for one side.
 pub(crate) struct FrontEnd<'a> {
     pub(crate) clang: &'a Path,
@@ -220,6 +223,15 @@ impl<'a> FrontEnd<'a> {
     ) -> Result<(), Failed> {
         let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
         let level = level.map_or("-O2", String::as_str);
+        let is_unoptimised = level == UNOPTIMISED;
+        // Without any optimisation, clang 19 takes hours for a function of long expressions.
+        let level = if is_unoptimised { "-O1" } else { level };
+        let flags: Vec<String> = flags
+            .iter()
+            .filter(|flag| *flag != UNOPTIMISED)
+            .cloned()
+            .collect();
+        let flags = &flags[..];
         let mut read = self.read(level, source, flags)?;
         let mut said = String::from_utf8_lossy(&read.stderr).into_owned();
         let mut lowered = Lowered::default();
@@ -253,12 +265,12 @@ impl<'a> FrontEnd<'a> {
         let ir = String::from_utf8(read.stdout)
             .map_err(|_| because(&format!("{name}: the source is no UTF-8")))?;
         let ir = as_in_source(&ir);
-        let rewrite = if self.has_registers {
-            cellworks_big_endian::rewrite_with_registers
-        } else {
-            cellworks_big_endian::rewrite
+        let big = match (is_unoptimised, self.has_registers) {
+            (true, has_registers) => cellworks_big_endian::rewrite_unoptimised(&ir, has_registers),
+            (false, true) => cellworks_big_endian::rewrite_with_registers(&ir),
+            (false, false) => cellworks_big_endian::rewrite(&ir),
         };
-        let big = rewrite(&ir).map_err(|error| because(&format!("{name}: {error}")))?;
+        let big = big.map_err(|error| because(&format!("{name}: {error}")))?;
 
         let mut back = Command::new(self.clang);
         back.args([
