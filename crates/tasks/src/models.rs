@@ -15,12 +15,12 @@ use loom::model::Builder;
 use loom::sync::{Arc, Condvar};
 use loom::thread;
 
-use crate::count::Count;
-use crate::fresh_room::FreshRoom;
-use crate::halves::Halves;
-use crate::offer::Offer;
-use crate::request::Request;
-use crate::sleepers::Sleepers;
+use crate::join::halves::Halves;
+use crate::join::offer::Offer;
+use crate::join::request::Request;
+use crate::scope::count::Count;
+use crate::shared::fresh_room::FreshRoom;
+use crate::shared::sleepers::Sleepers;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 
 /// A model of `Wait::wait_until` and `Wake::notify` of a machine, for one waiting thread.

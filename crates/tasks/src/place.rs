@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 
-use crate::job::Job;
-use crate::node::CurrentTask;
+use crate::phase::node::CurrentTask;
+use crate::phase::waits::Waits;
 use crate::shared::Destination;
-use crate::waits::Waits;
+use crate::shared::job::Job;
 
 /// The place from which a program starts tasks: the [`Worker`](crate::Worker) on which the program
 /// runs, or the [`Main`](crate::Main) program of the pool.

@@ -5,9 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Outside, Processor, Spe};
 
-use crate::closure::Closure;
-use crate::job::{Job, Spawned};
+use crate::scope::closure::Closure;
 use crate::shared::Shared;
+use crate::shared::job::{Job, Spawned};
 use crate::worker::Worker;
 
 pub(super) struct Door<S: Spe> {

@@ -19,11 +19,11 @@ use std::thread::{Builder, JoinHandle};
 
 use cellworks_machine::{Machine, PpeCore, Processor, RunError};
 
-use crate::panicked;
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
+use crate::pool::panicked;
 use crate::pool::{Main, Pool, PoolError};
-use crate::room::MOST_QUEUED;
+use crate::shared::room::MOST_QUEUED;
 use crate::shared_pool::answer::{Answer, Question};
 use crate::shared_pool::door::{Closed, Door};
 use crate::shared_pool::ends::WaitForEnd;

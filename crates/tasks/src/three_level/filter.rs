@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::settings::Priority;
+use crate::pool::settings::Priority;
 
 /// A waiting task in the list that a [filter](crate::Pool::filter) changes.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::buffer::{BUFFER_BYTES, Buffer, CONTROL, CONTROL_BYTES, ELEMENT_BYTES,
 use super::costs::{BINARY_BYTES, INBOX_TASKS, SPE_MOVE, SPE_STEP, SPE_TASK, TASK_BYTES};
 use super::queues::{Level, Queues, Word, gate_closed, gate_open, unless_cancelled};
 use super::sides::WorkerSide;
-use crate::node::Node;
+use crate::phase::node::Node;
 
 const TAG: Tag = Tag::of::<31>();
 

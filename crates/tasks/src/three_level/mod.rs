@@ -50,7 +50,7 @@ pub(crate) use filter::Filter;
 pub(crate) use queues::Queues;
 pub(crate) use sides::{MainSide, WorkerSide};
 
-use crate::settings::Scheduler;
+use crate::pool::settings::Scheduler;
 use kernel::Kernel;
 use scheduler::PpeScheduler;
 

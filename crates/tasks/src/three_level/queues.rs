@@ -12,9 +12,9 @@ use cellworks_machine::{CellMachine, Processor, Spe, SpeId, Wake};
 
 use super::buffer::{BUFFER_BYTES, BUFFER_TASKS, Buffer, InMain};
 use super::costs::{BINARY_BYTES, TASK_BYTES};
-use crate::counters::SchedulerCounters;
-use crate::node::Node;
-use crate::settings::Scheduler;
+use crate::phase::node::Node;
+use crate::pool::counters::SchedulerCounters;
+use crate::pool::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
 /// A buffer with its lock. The PPE's scheduler takes locks in the order of the first row, workers

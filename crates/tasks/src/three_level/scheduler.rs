@@ -15,8 +15,8 @@ use super::queues::{FIRST_PHASE, Level, Queues, Word, gate_closed, gate_open, un
 use super::sides::MainSide;
 use crate::discard::discard;
 use crate::error::TaskError;
-use crate::node::{End, Node};
-use crate::settings::Priority;
+use crate::phase::node::{End, Node};
+use crate::pool::settings::Priority;
 
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,

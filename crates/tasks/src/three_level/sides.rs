@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Spe};
 
-use crate::node::Node;
+use crate::phase::node::Node;
 
 /// The operations of a worker on the queues.
 pub(crate) trait WorkerSide<S: Spe> {

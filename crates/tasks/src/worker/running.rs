@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
 
-use crate::current::Current;
 use crate::discard::discard;
 use crate::error::TaskError;
-use crate::job::{Job, Spawned, Ticket};
-use crate::node::{End, Node, TakenLock};
+use crate::phase::current::Current;
+use crate::phase::node::{End, Node, TakenLock};
+use crate::phase::work::Begun;
 use crate::place::sealed::Sealed;
-use crate::program::WorkerProgram;
-use crate::work::Begun;
+use crate::shared::job::{Job, Spawned, Ticket};
 use crate::worker::Worker;
+use crate::worker::program::WorkerProgram;
 
 impl<S: Spe> Job<S> {
     /// Runs the job. If the job panics and the run of the pool is cancelled, returns the panic,

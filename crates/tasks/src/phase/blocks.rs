@@ -17,10 +17,10 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cellworks_machine::Spe;
 
-use crate::block_use::BlockUse;
-use crate::data::{Read, Update};
 use crate::error::TaskError;
-use crate::node::Node;
+use crate::phase::block_use::BlockUse;
+use crate::phase::data::{Read, Update};
+use crate::phase::node::Node;
 
 /// A slice that is divided into blocks of equal length, for tasks of one phase. See
 /// [`Phase::blocks`](crate::Phase::blocks).

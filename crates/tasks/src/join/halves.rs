@@ -40,9 +40,9 @@ use std::sync::Arc;
 
 use cellworks_machine::Spe;
 
-use crate::closure::Half;
-use crate::job::Ticket;
-use crate::node::CurrentTask;
+use crate::phase::node::CurrentTask;
+use crate::scope::closure::Half;
+use crate::shared::job::Ticket;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, UnsafeCell, barrier, locked};
 
 /// The number of halves for which a job has room at first.

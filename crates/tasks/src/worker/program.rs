@@ -1,4 +1,4 @@
-//! The program of a worker, which takes jobs for its [threads](crate::threads) to run.
+//! The program of a worker, which takes jobs for its [threads](crate::worker::threads) to run.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -16,19 +16,19 @@ use std::sync::Arc;
 use cellworks_machine::{Payload, Processor, Sleeper, Spe, Time};
 use crossbeam_deque::{Injector, Steal, Worker as Queue};
 
-use crate::closure::Half;
-use crate::counters::WorkerCells;
-use crate::depth::Depth;
-use crate::halves::{Halves, RunningJob};
-use crate::job::{Job, Ticket};
-use crate::node::{CurrentTask, Node, ScopeOf};
-use crate::offer::Offer;
+use crate::join::halves::{Halves, RunningJob};
+use crate::join::offer::Offer;
+use crate::phase::node::{CurrentTask, Node, ScopeOf};
+use crate::phase::work::Begun;
 use crate::place::sealed::Sealed;
-use crate::room::WaitingForRoom;
+use crate::pool::counters::WorkerCells;
+use crate::scope::closure::Half;
+use crate::shared::job::{Job, Ticket};
+use crate::shared::room::WaitingForRoom;
 use crate::shared::{Destination, Seat, Shared};
 use crate::sync::{Ordering, barrier, locked};
 use crate::three_level::WorkerSide;
-use crate::work::Begun;
+use crate::worker::depth::Depth;
 
 /// A task that a worker has taken, and its data on the way to the local store.
 pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use cellworks_machine::Spe;
 
 use crate::error::TaskError;
-use crate::node::Node;
+use crate::phase::node::Node;
 use crate::sync::{Mutex, locked};
 
 /// Maps the address of each waiting task to the tasks that it waits for. There may be several,

@@ -7,14 +7,20 @@
 //!             merge pairs, merge halves                           sort pieces
 //!             [          a-z          ]                     [          a-z          ]
 //! ```
+//!
+//! Read this file first, then `divide` (what the unstable sort does with items) and `merge` (how
+//! the stable sort puts sorted pieces together, with the unsafe code).
+
+mod divide;
+mod merge;
 
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 
 use cellworks_machine::Spe;
 
-use crate::divide::{divide, median_of_sample, sort_piece};
-use crate::merge::merge_quarters;
+use crate::sort::divide::{divide, median_of_sample, sort_piece};
+use crate::sort::merge::merge_quarters;
 use crate::worker::Worker;
 
 /// The number of pieces for each worker. More pieces would take more time to merge. With fewer

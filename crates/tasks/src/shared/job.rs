@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use cellworks_machine::{Processor, Spe};
 
-use crate::closure::{Closure, Half};
 use crate::discard::forgiving;
-use crate::node::{CurrentTask, Node, ScopeOf};
-use crate::offer::Offer;
+use crate::join::offer::Offer;
+use crate::phase::node::{CurrentTask, Node, ScopeOf};
+use crate::scope::closure::{Closure, Half};
 
 /// Work that any worker may take from a queue.
 pub enum Job<S: Spe> {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Spe, StageError};
 
-use crate::block_use::BlockUse;
-use crate::data::{Data, SharedData};
 use crate::error::DiceError;
+use crate::phase::block_use::BlockUse;
+use crate::phase::data::{Data, SharedData};
 use crate::worker::Worker;
 
 /// The work of a task, as a trait object without the types of the data and the body.

@@ -1,8 +1,25 @@
 //! The data that the workers of a pool share.
+//!
+//! ```text
+//!   Shared   fresh: jobs of the main program     high, low: tasks with a priority
+//!            sleepers: the workers to wake       room: whether the main program waits
+//!            workers: a Seat for each of them
+//!              queue    its own jobs, from which others steal     inbox  tasks meant for it
+//!              jobs     what its threads run, with their halves   for_it_alone  broadcasts
+//!              request  who asks it for work
+//! ```
+//!
+//! Read `job` first (an element of a queue), then this file, `sleepers` (who is woken for a job),
+//! and `room` and `fresh_room` (how programs wait while a queue is full).
 
 // Rejected: our own deque. The deque of crossbeam is known, tested and fast enough.
 // Rejected: closures that only their own worker can take. With half of the closures private, an
 // empty closure took 27 ns instead of 48 ns on two workers, but idle workers could not help others.
+
+pub(crate) mod fresh_room;
+pub(crate) mod job;
+pub(crate) mod room;
+pub(crate) mod sleepers;
 
 use std::sync::{OnceLock, atomic};
 
@@ -10,16 +27,16 @@ use cellworks_machine::{Processor, Spe, SpeId, Topology};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
-use crate::fresh_room::FreshRoom;
-use crate::halves::RunningJob;
-use crate::job::Job;
-use crate::node::ScopeOf;
-use crate::request::Request;
-use crate::settings::{Priority, Staging};
-use crate::sleepers::Sleepers;
+use crate::join::halves::RunningJob;
+use crate::join::request::Request;
+use crate::phase::node::ScopeOf;
+use crate::phase::waits::Waits;
+use crate::pool::settings::{Priority, Staging};
+use crate::shared::fresh_room::FreshRoom;
+use crate::shared::job::Job;
+use crate::shared::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::three_level::Queues;
-use crate::waits::Waits;
 
 pub(crate) struct Shared<S: Spe> {
     /// A number that no other pool of the process has or has had.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cellworks_machine::Spe;
 
 use crate::error::TaskError;
-use crate::node::{End, Node};
+use crate::phase::node::{End, Node};
 use crate::place::{Place, WokenBy};
 
 /// A handle to a submitted task. Dropping the handle does not affect the task.

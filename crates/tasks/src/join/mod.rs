@@ -1,4 +1,21 @@
 //! `join`: two closures that may run at the same time.
+//!
+//! ```text
+//!   the worker that calls join (the owner)             another worker
+//!     adds the second closure, a half, to its halves
+//!     runs the first closure                           has no job, and asks with a request
+//!     sees the request, and offers the oldest half ──► takes the offer, and runs the half
+//!     removes the half, and runs it
+//!       or waits, if it was taken                  ◄── ends the offer, and notifies the owner
+//! ```
+//!
+//! Read this file first, then `halves` (the halves of a worker that have not begun), `request` (how
+//! a worker asks, and how the owner answers) and `offer` (which of the two runs a half). The job for
+//! an offered half is a [`Ticket`](crate::shared::job::Ticket).
+
+pub(crate) mod halves;
+pub(crate) mod offer;
+pub(crate) mod request;
 
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -7,10 +24,10 @@ use std::ptr;
 
 use cellworks_machine::{Cancelled, Payload, Spe};
 
-use crate::closure::Half;
 use crate::discard::discard;
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
+use crate::scope::closure::Half;
 use crate::worker::Worker;
 
 /// The second closure of a `join`, and its result.

@@ -1,4 +1,17 @@
 //! A pool of workers, and the main program that uses the pool.
+//!
+//! ```text
+//!   Pool ── run ──► Shared: what the workers share
+//!                     ├── on each SPE: WorkerProgram, which counts what it does
+//!                     └── on the PPE: Main, the main program
+//! ```
+//!
+//! `settings` is what a program may choose, `counters` what [`Pool::run_counted`] returns, and
+//! `panicked` a panic of a closure with the call that started it.
+
+pub(crate) mod counters;
+pub(crate) mod panicked;
+pub(crate) mod settings;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -12,24 +25,24 @@ use cellworks_machine::{
     StackError, StageError, Wait, Wake,
 };
 
-use crate::counters::{Counters, WorkerCounters, parties};
 use crate::elsewhere::UsableElsewhere;
 use crate::error::TaskError;
-use crate::job::Job;
-use crate::node::{CurrentTask, ScopeOf};
-use crate::panicked::Panicked;
+use crate::phase::node::{CurrentTask, ScopeOf};
+use crate::phase::waits::Waits;
 use crate::phase::{self, Phase};
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
-use crate::program::WorkerProgram;
-use crate::room::MOST_QUEUED;
+use crate::pool::counters::{Counters, WorkerCounters, parties};
+use crate::pool::panicked::Panicked;
+use crate::pool::settings::{DICING_THRESHOLD, Scheduler, Staging};
 use crate::scope::{self, Scope};
-use crate::settings::{DICING_THRESHOLD, Scheduler, Staging};
+use crate::shared::job::Job;
+use crate::shared::room::MOST_QUEUED;
 use crate::shared::{Destination, Shared};
 use crate::sync::{Mutex, locked};
 use crate::three_level::{BUFFER_TASKS, Filter, MainSide, PendingTask, Queues, Sides, SidesOfCell};
-use crate::waits::Waits;
 use crate::worker::Worker;
+use crate::worker::program::WorkerProgram;
 
 /// A pool of workers on the SPEs of a machine. [`run`](Self::run) starts and ends the workers.
 pub struct Pool<'m, M: Machine> {

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Sleeper, Spe};
 
-use crate::current::Current;
 use crate::discard::{discard, forgiving};
 use crate::error::TaskError;
-use crate::lock::LockState;
-use crate::scope_state::ScopeState;
-use crate::settings::Priority;
+use crate::phase::current::Current;
+use crate::phase::lock::LockState;
+use crate::phase::work::Work;
+use crate::pool::settings::Priority;
+use crate::scope::state::ScopeState;
 use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Mutex, Ordering, locked};
-use crate::work::Work;
 
 /// A submitted task, or a part of a submitted task.
 pub struct Node<S: Spe> {

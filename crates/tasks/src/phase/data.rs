@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use bytemuck::Pod;
 use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut};
 
-use crate::block_use::BlockUse;
+use crate::phase::block_use::BlockUse;
 
 /// Data that the body of a task receives.
 pub trait Viewed {

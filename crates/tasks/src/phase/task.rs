@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use cellworks_machine::Spe;
 
-use crate::data::Data;
-use crate::handle::Handle;
-use crate::lock::LockState;
-use crate::node::Lock;
-use crate::settings::Priority;
+use crate::phase::data::Data;
+use crate::phase::handle::Handle;
+use crate::phase::lock::LockState;
+use crate::phase::node::Lock;
+use crate::phase::work::{Split, Whole, Work};
+use crate::pool::settings::Priority;
 use crate::sync::Mutex;
-use crate::work::{Split, Whole, Work};
 use crate::worker::Worker;
 
 /// A task for a pool: its body, its data and its settings. [`Phase::task`](crate::Phase::task)

@@ -11,14 +11,14 @@ use std::panic::resume_unwind;
 use cellworks_machine::{Processor, Spe, StackError};
 
 use crate::discard::discard;
-use crate::halves::RunningJob;
-use crate::job::Job;
-use crate::node::ScopeOf;
-use crate::program::{OnItsWay, WorkerProgram};
+use crate::join::halves::RunningJob;
+use crate::phase::node::ScopeOf;
 use crate::shared::JobPointer;
+use crate::shared::job::Job;
 use crate::shared_pool::here;
 use crate::sync::{Ordering, locked};
 use crate::worker::Worker;
+use crate::worker::program::{OnItsWay, WorkerProgram};
 
 /// The number of threads at the start: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;

@@ -1,8 +1,8 @@
 use cellworks_machine::{Payload, Processor, Sleeper};
 use crossbeam_utils::CachePadded;
 
-use crate::count::Count;
-use crate::current::Current;
+use crate::phase::current::Current;
+use crate::scope::count::Count;
 use crate::sync::Mutex;
 
 /// The state of a scope, or of the scope of a phase. `T` is the type of tasks.

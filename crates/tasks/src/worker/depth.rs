@@ -1,6 +1,6 @@
 //! How many tasks a worker stages ahead.
 
-use crate::settings::Staging;
+use crate::pool::settings::Staging;
 
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;

@@ -1,4 +1,16 @@
 //! Scopes, which start closures one by one.
+//!
+//! ```text
+//!   Scope::spawn(closure) ──► count: one more ──► queue ──► a worker runs the closure
+//!   end of the scope: waits until the count is 0  ◄──────── counts its end, with others at once
+//! ```
+//!
+//! Read this file first, then `closure` (a closure of any type in a queue), `state` (what a scope
+//! and its closures share) and `count` (the closures that have not ended).
+
+pub(crate) mod closure;
+pub(crate) mod count;
+pub(crate) mod state;
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -6,14 +18,14 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use cellworks_machine::{Cancelled, Payload, Spe};
 use crossbeam_utils::CachePadded;
 
-use crate::closure::Closure;
-use crate::count::Count;
 use crate::discard::discard;
-use crate::job::{Job, Spawned};
-use crate::node::ScopeOf;
-use crate::panicked;
+use crate::phase::node::ScopeOf;
 use crate::place::{Place, WokenBy};
+use crate::pool::panicked;
+use crate::scope::closure::Closure;
+use crate::scope::count::Count;
 use crate::shared::Shared;
+use crate::shared::job::{Job, Spawned};
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 

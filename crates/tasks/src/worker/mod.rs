@@ -1,4 +1,20 @@
 //! The worker that tasks receive.
+//!
+//! ```text
+//!   WorkerProgram: one on each SPE            Worker: one on each of its threads
+//!     threads: start, and take jobs             what a task is given
+//!       program: finds the next job             job: the halves of its `join` calls,
+//!       running: runs it                          and its task
+//! ```
+//!
+//! Read this file first (what a task may do), then `threads` (a job after the other, and the waits
+//! for one), `program` (where the next job comes from) and `running` (how a job runs). `depth` is
+//! the number of tasks whose data is staged ahead.
+
+mod depth;
+pub(crate) mod program;
+mod running;
+mod threads;
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -9,16 +25,16 @@ use std::ptr;
 use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 
 use crate::elsewhere::UsableElsewhere;
-use crate::halves::RunningJob;
-use crate::job::Job;
-use crate::node::CurrentTask;
+use crate::join::halves::RunningJob;
+use crate::join::request::Request;
+use crate::phase::node::CurrentTask;
+use crate::phase::waits::Waits;
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
-use crate::program::{WaitsForOthers, WorkerProgram};
-use crate::request::Request;
-use crate::room::MOST_QUEUED;
 use crate::shared::Destination;
-use crate::waits::Waits;
+use crate::shared::job::Job;
+use crate::shared::room::MOST_QUEUED;
+use crate::worker::program::{WaitsForOthers, WorkerProgram};
 
 /// The worker that runs a task. The task starts more work with the methods of the worker. A
 /// `Worker` cannot leave its thread:

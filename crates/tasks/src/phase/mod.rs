@@ -1,4 +1,28 @@
 //! Phases, to which a program submits tasks one by one.
+//!
+//! ```text
+//!   Phase::submit(Task) ──► Node: a submitted task ──► queue ──► a worker stages the data,
+//!     │                       │   work: body and data            and runs the body with a View
+//!     ▼                       ├── the tasks before and after it
+//!   Handle: waits, cancels    └── its lock
+//! ```
+//!
+//! Read `task` first (what a program says of a task), then `data` and `blocks` (what it says of the
+//! task's data), this file (what a submission checks), `work` (the body with its data, and how both
+//! are split) and `node` (the submitted task until its end). `lock` has the tasks that wait for a
+//! lock, `handle` the waits of programs, `waits` finds those that would never end, `current` is the
+//! task to which running code belongs, and `block_use` is a use of a block.
+
+pub(crate) mod block_use;
+pub(crate) mod blocks;
+pub(crate) mod current;
+pub(crate) mod data;
+pub(crate) mod handle;
+pub(crate) mod lock;
+pub(crate) mod node;
+pub(crate) mod task;
+pub(crate) mod waits;
+pub(crate) mod work;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -10,18 +34,18 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cellworks_machine::Spe;
 
-use crate::blocks::{Blocks, Users};
-use crate::data::{Data, SharedData};
 use crate::discard::discard;
 use crate::error::TaskError;
-use crate::handle::Handle;
-use crate::job::Job;
-use crate::node::{Node, PhaseState, ScopeOf};
+use crate::phase::blocks::{Blocks, Users};
+use crate::phase::data::{Data, SharedData};
+use crate::phase::handle::Handle;
+use crate::phase::node::{Node, PhaseState, ScopeOf};
+use crate::phase::task::{Task, TaskLock};
+use crate::phase::work::{AtCuts, Evenly, IntoParts, Work};
 use crate::place::Place;
 use crate::scope;
+use crate::shared::job::Job;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
-use crate::task::{Task, TaskLock};
-use crate::work::{AtCuts, Evenly, IntoParts, Work};
 use crate::worker::Worker;
 
 /// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase).
