@@ -40,7 +40,9 @@ use crate::shared::job::Job;
 use crate::shared::room::MOST_QUEUED;
 use crate::shared::{Destination, Shared};
 use crate::sync::{Mutex, locked};
-use crate::three_level::{BUFFER_TASKS, Filter, MainSide, PendingTask, Queues, Sides, SidesOfCell};
+use crate::three_level::{
+    BUFFER_TASKS, Filter, MainDoor, PendingTask, Queues, Sides, SidesOfCell, WorkerDoor,
+};
 use crate::worker::Worker;
 use crate::worker::program::WorkerProgram;
 
@@ -365,7 +367,7 @@ impl<'m, M: Machine> Pool<'m, M> {
                     let central = of_worker.zip(shared.central.as_ref());
                     let central = central.map(|(of_worker, queues)| of_worker(spe, queues));
                     let central = match central.transpose() {
-                        Ok(central) => central,
+                        Ok(central) => WorkerDoor::new(central),
                         Err(source) => {
                             let error = PoolError::NoRoomForQueues { worker, source };
                             locked(no_room).get_or_insert(error);
@@ -387,12 +389,9 @@ impl<'m, M: Machine> Pool<'m, M> {
                 shared: &shared,
                 started: Cell::new(0),
                 installed: Cell::new(None),
-                central: sides
-                    .as_ref()
-                    .zip(shared.central.as_ref())
-                    .map(|(sides, queues)| {
-                        (sides.of_main)(ppe.core(), queues, enough, &self.filters)
-                    }),
+                central: MainDoor::new(sides.as_ref().zip(shared.central.as_ref()).map(
+                    |(sides, queues)| (sides.of_main)(ppe.core(), queues, enough, &self.filters),
+                )),
             };
             let scope = shared.scope.get_or_init(|| ScopeOf::new(&main_of));
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
@@ -506,7 +505,7 @@ pub struct Main<'p, M: Machine> {
     started: Cell<usize>,
     /// The last panic with a text that `install` has passed on: the call, and the panic.
     installed: Cell<Option<(&'static Location<'static>, Passed)>>,
-    central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
+    central: MainDoor<'p, M::Spe>,
 }
 
 // Scopes count tasks of the PPE without atomic operations.
@@ -674,10 +673,10 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     }
 
     fn push(&self, job: Job<M::Spe>) {
-        match (job, &self.central) {
-            (Job::Task(task), Some(central)) => return central.post(task),
-            (job, _) => self.shared.push_fresh(job),
-        }
+        let Err(job) = self.central.post(job) else {
+            return;
+        };
+        self.shared.push_fresh(job);
         self.shared
             .announce(0..self.shared.workers.len(), |processor| {
                 self.core.notify(processor);
@@ -717,19 +716,15 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     }
 
     fn phase_begins(&self) {
-        if let Some(central) = &self.central {
-            central.phase_begins();
-        }
+        self.central.phase_begins();
     }
 
     fn all_submitted(&self) {
-        if let Some(central) = &self.central {
-            central.all_submitted();
-        }
+        self.central.all_submitted();
     }
 
     fn phase_ends(&self) -> Result<(), Payload> {
-        self.central.as_ref().map_or(Ok(()), |it| it.phase_ends())
+        self.central.phase_ends()
     }
 
     fn current(&self) -> CurrentTask<M::Spe> {
@@ -742,15 +737,12 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
 
     #[track_caller]
     fn wait(&self, why: &dyn fmt::Display, _: WokenBy, done: &mut dyn FnMut() -> bool) -> bool {
-        let Some(central) = &self.central else {
-            return self.core.wait_until(why, done);
-        };
         let mut is_done = false;
         while !is_done {
-            central.serve();
+            self.central.serve();
             let waited = self.core.wait_until(why, &mut || {
                 is_done = done();
-                is_done || central.is_wanted()
+                is_done || self.central.is_wanted()
             });
             if !waited {
                 return false;

@@ -48,7 +48,8 @@ pub use filter::PendingTask;
 pub(crate) use buffer::BUFFER_TASKS;
 pub(crate) use filter::Filter;
 pub(crate) use queues::Queues;
-pub(crate) use sides::{MainSide, WorkerSide};
+pub(crate) use sides::{MainDoor, WorkerDoor};
+use sides::{MainSide, WorkerSide};
 
 use crate::pool::settings::Scheduler;
 use kernel::Kernel;

@@ -1,19 +1,31 @@
 //! The worker that tasks receive.
 //!
 //! ```text
-//!   WorkerProgram: one on each SPE            Worker: one on each of its threads
-//!     threads: start, and take jobs             what a task is given
-//!       program: finds the next job             job: the halves of its `join` calls,
-//!       running: runs it                          and its task
+//!   WorkerProgram: one on each SPE                    Worker: one on each of its threads
+//!     threads        start, and take jobs               what a task is given
+//!       program        finds the next job               job: the halves of its `join` calls,
+//!       running        runs it                            and its task
+//!     its parts
+//!       thread_counts  the threads with a job, and the idle time
+//!       requests       the halves that it asks for, and those that it offers
+//!       ended          the ended tasks that are not counted yet
+//!       ahead          the data on its way
+//!       WaitingForRoom, in `shared`: the threads that wait until a queue has room
+//!       WorkerDoor, in `three_level`: the queues in main memory
 //! ```
 //!
 //! Read this file first (what a task may do), then `threads` (a job after the other, and the waits
-//! for one), `program` (where the next job comes from) and `running` (how a job runs). `depth` is
-//! the number of tasks whose data is staged ahead.
+//! for one), `program` (where the next job comes from) and `running` (how a job runs). Each part
+//! has a state that no other file changes. `depth` is the number of tasks whose data is staged
+//! ahead.
 
+mod ahead;
 mod depth;
+mod ended;
 pub(crate) mod program;
+mod requests;
 mod running;
+mod thread_counts;
 mod threads;
 
 use std::borrow::Cow;
@@ -190,12 +202,9 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
 
     #[inline]
     fn push(&self, job: Job<S>) {
-        match (job, &self.program.central) {
-            (Job::Task(task), Some(central)) => {
-                central.post(task);
-                self.program.wake_idle_thread();
-            }
-            (job, _) => self.program.push(job),
+        match self.program.central.post(job) {
+            Ok(()) => self.program.wake_idle_thread(),
+            Err(job) => self.program.push(job),
         }
     }
 

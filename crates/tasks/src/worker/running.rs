@@ -118,7 +118,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 return Attempt::DidNotRun;
             }
         }
-        if begun.is_none() && task.dices && self.central.is_none() && self.dice(task, worker) {
+        if begun.is_none() && task.dices && !self.central.is_open() && self.dice(task, worker) {
             return Attempt::Left;
         }
         if !task.begin(self.number) {
@@ -135,8 +135,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let outcome = worker.with_current(Current::of(task.whole()), run);
         drop(running);
         self.counters.tasks.set(self.counters.tasks.get() + 1);
-        if self.wants_room.replace(false) {
-            self.spe.notify(Processor::Spe(self.spe.id()));
+        if self.ahead.take_wish_for_room() {
+            self.notify_own_threads();
         }
         match outcome {
             Ok(Ok(Ok(()))) => Attempt::Done,
@@ -147,9 +147,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     /// Gets the binary of a task, if the scheduler transfers binaries.
     fn load(&self, task: &Node<S>) {
-        if let Some(central) = &self.central {
-            self.is_staging.set(true);
-            central.load(task);
+        if self.central.is_open() {
+            self.ahead.begin_to_stage();
+            self.central.load(task);
         }
     }
 
@@ -162,9 +162,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ) -> Result<Result<(), Payload>, TaskError> {
         // No other task begins on this worker until the data has arrived. Otherwise that task would
         // be staged in addition to the tasks that `depth` allows.
-        self.is_staging.set(true);
+        self.ahead.begin_to_stage();
         let staging = Cell::new(Some(self.spe.activity("staging")));
-        if self.depth.borrow().ahead == 0 {
+        if !self.ahead.is_on() {
             // SAFETY: this worker has taken the task. The phase keeps other tasks from the data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
@@ -175,7 +175,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let outcome = self.with_room(task, worker, run);
             drop(staging.take());
             // The data of another task must not be staged while data is put back.
-            self.is_staging.set(true);
+            self.ahead.begin_to_stage();
             self.puts_leave(worker);
             self.data_is_there();
             return outcome;
@@ -197,8 +197,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let (waited, took) = (arrived.since(began), self.spe.now().since(began));
         let femtoseconds = |span: Span| span.as_femtoseconds();
         let (waited, took) = (femtoseconds(waited), femtoseconds(took));
-        self.depth.borrow_mut().learn(waited, took);
-        self.has_puts.set(true);
+        self.ahead.learn(waited, took);
+        self.ahead.has_put();
         if !task.is_alone() {
             // Tasks that come after this task need the data that this task has written.
             self.puts_leave(worker);
@@ -208,8 +208,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     /// Records that the data of the next task has arrived, or will not arrive.
     fn data_is_there(&self) {
-        if self.is_staging.replace(false) && self.has_looked.replace(false) {
-            self.spe.notify(Processor::Spe(self.spe.id()));
+        if self.ahead.end_to_stage() {
+            self.wake_idle_thread();
         }
     }
 
@@ -234,12 +234,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 Ok(begun) => return Ok(begun),
                 Err(error) => error,
             };
-            if self.busy_threads.get() == 1 {
+            if self.threads.busy() == 1 {
                 return Err(no_room(task, error));
             }
             let tasks = self.counters.tasks.get();
             let why = format_args!("room in the local store for the data of task {task}");
-            self.wants_room.set(true);
+            self.ahead.want_room();
             self.spe
                 .wait_until(&why, &mut || self.counters.tasks.get() != tasks);
         }
@@ -262,18 +262,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     /// Waits until the data that tasks have written has left the local store.
     pub(crate) fn puts_leave(&self, worker: &Worker<'_, S>) {
-        self.has_puts.set(false);
+        self.ahead.take_puts();
         if !worker.is_cancelled() {
             self.spe.departed();
         }
     }
 
     fn stage_ahead(&self) {
-        let depth = self.depth.borrow().ahead;
-        let is_central = self.central.is_some();
+        let depth = self.ahead.depth();
+        let is_central = self.central.is_open();
         // The next tasks stay in the queue if other workers need them.
         let are_wanted = || !is_central && self.shared.sleepers.are_there();
-        while self.ahead.borrow().len() < depth && !are_wanted() {
+        while self.ahead.len() < depth && !are_wanted() {
             let Some(job) = self.pop() else { return };
             let Job::Task(task) = job else {
                 return self.put_back(job);
@@ -291,7 +291,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     self.counters
                         .staged_ahead
                         .set(self.counters.staged_ahead.get() + 1);
-                    self.ahead.borrow_mut().push_back((task, begun));
+                    self.ahead.push((task, begun));
                 }
                 Err(_) => return self.put_back(Job::Task(task)),
             }
@@ -300,8 +300,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     /// Puts the tasks that were staged ahead back into the queue.
     pub(crate) fn give_up_ahead(&self) {
-        let ahead = self.ahead.take();
-        for (task, begun) in ahead.into_iter().rev() {
+        for (task, begun) in self.ahead.take_all().into_iter().rev() {
             drop(begun);
             self.counters.wasted.set(self.counters.wasted.get() + 1);
             self.put_back(Job::Task(task));
@@ -374,8 +373,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         // SAFETY: the task has not been counted as ended.
         let is_job = unsafe { (*whole.phase).scope.owner } == Processor::Ppe;
         let job_ended = || {
-            if let Some(central) = self.central.as_ref().filter(|_| is_job) {
-                central.job_ended();
+            if is_job {
+                self.central.job_ended();
             }
         };
         if task.is_part() && !whole.release() {

@@ -18,7 +18,8 @@ use crate::shared::job::Job;
 use crate::shared_pool::here;
 use crate::sync::{Ordering, locked};
 use crate::worker::Worker;
-use crate::worker::program::{OnItsWay, WorkerProgram};
+use crate::worker::ahead::OnItsWay;
+use crate::worker::program::WorkerProgram;
 
 /// The number of threads at the start: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;
@@ -55,7 +56,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     /// Runs jobs until the pool is closed. Fails if the local store has no room for the first
     /// threads.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
-        self.starter.set(Some(self.spe.sleeper()));
+        self.threads.are_started_by(self.spe.sleeper());
         self.spe.thread_scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|_| self.run_jobs())?;
@@ -63,18 +64,18 @@ impl<S: Spe> WorkerProgram<'_, S> {
             loop {
                 let why = "all its threads to have a task, to start another one";
                 let waited = self.spe.wait_until(&why, &mut || {
-                    self.needs_thread.get() || self.shared.is_closed()
+                    self.threads.is_one_needed() || self.shared.is_closed()
                 });
                 // In a cancelled run, this thread may not unwind while another one of the core
                 // does.
                 if !waited || self.shared.is_closed() {
                     return Ok(());
                 }
-                self.needs_thread.set(false);
+                self.threads.is_to_start();
                 // Without room for another thread, the next job runs when a waiting job has ended.
-                if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
+                if scope.spawn(|_| self.run_jobs()).is_err() && self.threads.idle() == 0 {
                     self.set_stuck(true);
-                    self.spe.notify(Processor::Spe(self.spe.id()));
+                    self.notify_own_threads();
                     self.spe.notify(Processor::Ppe);
                 }
             }
@@ -86,7 +87,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
         let _listed = Listed::new(self, worker.job());
         // SAFETY: this value is dropped before `worker`, on this thread.
         let _here = unsafe { here::Listed::with(&worker) };
-        self.idle_threads.set(self.idle_threads.get() + 1);
+        self.threads.start();
         while let Some(next) = self.next() {
             let outcome = match worker.guarded(|| self.begin(&next)) {
                 Ok(()) => match next {
@@ -98,22 +99,21 @@ impl<S: Spe> WorkerProgram<'_, S> {
                     Err(cancelled)
                 }
             };
-            self.busy_threads.set(self.busy_threads.get() - 1);
-            self.idle_threads.set(self.idle_threads.get() + 1);
+            self.threads.end_job();
             self.set_stuck(false);
             if let Err(cancelled) = outcome {
                 self.hand_in_ended();
                 resume_unwind(cancelled);
             }
-            if self.busy_threads.get() > 0 {
+            if self.threads.busy() > 0 {
                 // Continues threads of this worker that waited for an event that has happened.
                 self.spe.yield_ready();
-                if self.idle_threads.get() > SPARE_THREADS {
+                if self.threads.idle() > SPARE_THREADS {
                     break;
                 }
             }
         }
-        self.idle_threads.set(self.idle_threads.get() - 1);
+        self.threads.end();
     }
 
     /// Records whether waiting jobs occupy all threads, with no room for another thread.
@@ -131,20 +131,18 @@ impl<S: Spe> WorkerProgram<'_, S> {
     }
 
     fn begin(&self, next: &Next<S>) {
-        self.idle_threads.set(self.idle_threads.get() - 1);
-        self.busy_threads.set(self.busy_threads.get() + 1);
-        self.asks_no_more();
+        self.threads.begin_job();
+        self.requests.take_back();
         // Another thread may have begun the idle time since this thread ran its last job.
-        if self.idle_since.get().is_some() {
-            self.is_idle_no_more(self.spe.now());
+        if self.threads.is_idle() {
+            self.is_idle_no_more();
         }
-        if self.idle_threads.get() == 0 && !self.needs_thread.replace(true) {
-            let starter = self.starter.get().expect("the program has begun");
+        if let Some(starter) = self.threads.starter_to_wake() {
             self.spe.wake(starter);
         }
         // This job may wait for the scope of the tasks in `ended`. These tasks are counted first,
         // because otherwise the wait would not end.
-        if next.scope() != Some(self.ended.get().0) {
+        if next.scope() != Some(self.ended.scope()) {
             self.hand_in_ended();
         }
     }
@@ -152,9 +150,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
     /// Waits for the next job and returns it. Returns `None` when the pool is closed.
     fn next(&self) -> Option<Next<S>> {
         loop {
-            if !self.is_staging.get() {
-                let ahead = self.ahead.borrow_mut().pop_front();
-                if let Some(ahead) = ahead {
+            if !self.ahead.is_staging() {
+                if let Some(ahead) = self.ahead.next() {
                     return Some(Next::OnItsWay(ahead));
                 }
                 if let Some(job) = self.take() {
@@ -163,30 +160,30 @@ impl<S: Spe> WorkerProgram<'_, S> {
             }
             self.hand_in_ended();
             let mut is_closed = false;
-            self.may_be_idle(self.spe.now());
+            self.threads.may_be_idle(self.spe.now());
             let waited = self.spe.wait_until(&"a task", &mut || {
                 is_closed = self.shared.is_closed();
-                if is_closed || self.is_there_a_job() {
+                if is_closed || self.has_job_or_asks() {
                     return true;
                 }
-                self.has_looked.set(true);
+                self.threads.has_looked();
                 // A worker that still checks the queues need not be woken. While a task waits for
                 // its data, this worker takes no job. When the data has arrived, `data_is_there`
                 // notifies this worker.
                 let is_last_check = self.spe.is_last_check();
-                if is_last_check == Some(false) || self.is_staging.get() {
+                if is_last_check == Some(false) || self.ahead.is_staging() {
                     return false;
                 }
                 // By now the workers that could answer a request have not done so.
-                let stays_awake = || is_last_check.is_some() && self.looks_after_others();
+                let stays_awake = || is_last_check.is_some() && self.requests.look_after_others();
                 // A half that another worker adds from here on is offered by this worker, or by the
                 // other one, which finds that this worker sleeps.
                 stays_awake()
                     || self.shared.sleepers.lie_down(self.number)
-                        && (self.is_there_a_job() || stays_awake())
+                        && (self.has_job_or_asks() || stays_awake())
             });
             self.shared.sleepers.get_up(self.number);
-            self.is_idle_no_more(self.spe.now());
+            self.is_idle_no_more();
             if is_closed || !waited {
                 return None;
             }
