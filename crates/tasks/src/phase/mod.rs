@@ -9,9 +9,10 @@
 //!
 //! Read `task` first (what a program says of a task), then `data` and `blocks` (what it says of the
 //! task's data), this file (what a submission checks), `work` (the body with its data, and how both
-//! are split) and `node` (the submitted task until its end). `lock` has the tasks that wait for a
-//! lock, `handle` the waits of programs, `waits` finds those that would never end, `current` is the
-//! task to which running code belongs, and `block_use` is a use of a block.
+//! are split), `node` (the submitted task until its end) and `taken` (a node that a worker has
+//! taken out of a queue). `lock` has the tasks that wait for a lock, `handle` the waits of
+//! programs, `waits` finds those that would never end, `current` is the task to which running code
+//! belongs, and `block_use` is a use of a block.
 
 pub(crate) mod block_use;
 pub(crate) mod blocks;
@@ -20,6 +21,7 @@ pub(crate) mod data;
 pub(crate) mod handle;
 pub(crate) mod lock;
 pub(crate) mod node;
+pub(crate) mod taken;
 pub(crate) mod task;
 pub(crate) mod waits;
 pub(crate) mod work;

@@ -3,16 +3,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use cellworks_machine::Spe;
 
-use crate::phase::node::Node;
+use crate::phase::taken::Taken;
 use crate::phase::work::Begun;
 use crate::worker::depth::Depth;
 
 /// A task that a worker has taken, and its data on the way to the local store.
-pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
+pub(crate) type OnItsWay<S> = (Taken<S>, Box<dyn Begun<S>>);
 
 /// The data of one worker that is on its way.
 pub(crate) struct Ahead<S: Spe> {

@@ -10,6 +10,7 @@ use crate::discard::discard;
 use crate::error::TaskError;
 use crate::phase::current::Current;
 use crate::phase::node::{End, Node, TakenLock};
+use crate::phase::taken::Taken;
 use crate::phase::work::Begun;
 use crate::place::sealed::Sealed;
 use crate::shared::job::{Job, Spawned, Ticket};
@@ -21,7 +22,11 @@ impl<S: Spe> Job<S> {
     /// which the caller must resume.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
-            Self::Task(task) => worker.program().run_task(task, None, worker),
+            Self::Task(task) => {
+                // SAFETY: this worker has taken the job out of a queue.
+                let task = unsafe { Taken::new(task) };
+                worker.program().run_task(task, None, worker)
+            }
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
                 // SAFETY: the closure has not been counted as ended yet.
@@ -68,19 +73,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// must resume.
     pub(crate) fn run_task(
         &self,
-        task: Arc<Node<S>>,
+        mut task: Taken<S>,
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<(), Payload> {
         // All code of the user runs in this call, so that each panic of it ends the task.
-        let attempt = worker.guarded(|| self.attempt(&task, begun, worker));
+        let attempt = worker.guarded(|| self.attempt(&mut task, begun, worker));
         let (end, cancelled) = match attempt {
             Ok(Attempt::Left) => return Ok(()),
             Ok(Attempt::Done) => (End::Done, None),
             Ok(Attempt::DidNotRun) => (End::Failed, None),
             Ok(Attempt::Failed(failure)) => {
-                // SAFETY: the task has not been counted as ended yet, so its phase exists.
-                unsafe { &*task.phase }.fail(failure);
+                task.phase().fail(failure);
                 (End::Failed, None)
             }
             Err(panic) if worker.is_cancelled() => (End::Failed, Some(panic)),
@@ -89,7 +93,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 (End::Failed, None)
             }
         };
-        self.end_task(&task, end, worker);
+        self.end_task(task, end, worker);
         cancelled.map_or(Ok(()), Err)
     }
 
@@ -97,13 +101,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// panics.
     fn attempt(
         &self,
-        task: &Arc<Node<S>>,
+        task: &mut Taken<S>,
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Attempt {
-        // SAFETY: the task has not been counted as ended yet, so its phase exists.
-        let phase = unsafe { &*task.phase };
-        if task.is_dropped() || phase.has_failed() {
+        if task.is_dropped() || task.phase().has_failed() {
             drop(begun);
             return Attempt::DidNotRun;
         }
@@ -118,8 +120,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 return Attempt::DidNotRun;
             }
         }
-        if begun.is_none() && task.dices && !self.central.is_open() && self.dice(task, worker) {
-            return Attempt::Left;
+        if begun.is_none() && task.dices && !self.central.is_open() {
+            match self.dice(task) {
+                Ok(false) => {}
+                Ok(true) => return Attempt::Left,
+                Err(failure) => return Attempt::Failed(failure),
+            }
         }
         if !task.begin(self.number) {
             drop(begun);
@@ -139,9 +145,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             self.notify_own_threads();
         }
         match outcome {
-            Ok(Ok(Ok(()))) => Attempt::Done,
+            Ok(Ok(())) => Attempt::Done,
             Ok(Err(failure)) => Attempt::Failed(failure),
-            Err(panic) | Ok(Ok(Err(panic))) => resume_unwind(panic),
+            Err(panic) => resume_unwind(panic),
         }
     }
 
@@ -154,18 +160,20 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     /// Stages the task's data, begins to stage the data of the next tasks, and runs the task.
+    /// Panics if the body panics.
     fn run_staged(
         &self,
-        task: &Arc<Node<S>>,
+        task: &Taken<S>,
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
-    ) -> Result<Result<(), Payload>, TaskError> {
+    ) -> Result<(), TaskError> {
         // No other task begins on this worker until the data has arrived. Otherwise that task would
         // be staged in addition to the tasks that `depth` allows.
         self.ahead.begin_to_stage();
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if !self.ahead.is_on() {
-            // SAFETY: this worker has taken the task. The phase keeps other tasks from the data.
+            // SAFETY: this worker has taken the task. A run that had no room has dropped what it
+            // began, and the phase keeps other tasks from the data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -178,11 +186,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             self.ahead.begin_to_stage();
             self.puts_leave(worker);
             self.data_is_there();
-            return outcome;
+            return outcome.map(or_resume);
         }
         let begun = match begun {
             Some(begun) => Ok(begun),
-            // SAFETY: this worker took the task out of a queue and began no transfer of it.
+            // SAFETY: this worker began no transfer of the data, or a call that had no room has
+            // dropped it.
             None => self.with_room(task, worker, || unsafe { self.begin_to_stage(task) }),
         };
         let begun = begun.inspect_err(|_| self.data_is_there())?;
@@ -203,7 +212,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             // Tasks that come after this task need the data that this task has written.
             self.puts_leave(worker);
         }
-        Ok(outcome)
+        or_resume(outcome);
+        Ok(())
     }
 
     /// Records that the data of the next task has arrived, or will not arrive.
@@ -217,7 +227,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// data to leave, then drops the data that is staged ahead, then waits for other tasks to end.
     fn with_room<R>(
         &self,
-        task: &Arc<Node<S>>,
+        task: &Taken<S>,
         worker: &Worker<'_, S>,
         mut begin: impl FnMut() -> Result<R, StageError>,
     ) -> Result<R, TaskError> {
@@ -238,7 +248,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 return Err(no_room(task, error));
             }
             let tasks = self.counters.tasks.get();
-            let why = format_args!("room in the local store for the data of task {task}");
+            let why = format_args!("room in the local store for the data of task {}", **task);
             self.ahead.want_room();
             self.spe
                 .wait_until(&why, &mut || self.counters.tasks.get() != tasks);
@@ -249,10 +259,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Safety
     ///
-    /// This worker has taken the task out of a queue. Earlier results of this call were dropped.
+    /// Earlier results of this call were dropped.
     unsafe fn begin_to_stage(
         &self,
-        task: &Arc<Node<S>>,
+        task: &Taken<S>,
     ) -> Result<Box<dyn Begun<S> + 'static>, StageError> {
         // SAFETY: by the contract of this function. The phase keeps other tasks from the data.
         let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
@@ -278,14 +288,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let Job::Task(task) = job else {
                 return self.put_back(job);
             };
+            // SAFETY: this worker has taken the task out of a queue.
+            let task = unsafe { Taken::new(task) };
             let may_be_diced = !is_central && task.dices && self.parts_asked_for() > 1;
             let may_begin = task.lock.is_none() && !may_be_diced && !task.is_dropped();
-            // SAFETY: this worker has taken the task out of a queue.
-            let work = unsafe { task.work() };
-            if !may_begin || work.bytes() == 0 {
-                return self.put_back(Job::Task(task));
+            if !may_begin || task.work().bytes() == 0 {
+                return self.put_back(Job::Task(task.give_up()));
             }
-            // SAFETY: as above.
+            // SAFETY: whoever staged the task before has dropped its data and put the task back.
             match unsafe { self.begin_to_stage(&task) } {
                 Ok(begun) => {
                     self.counters
@@ -293,7 +303,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                         .set(self.counters.staged_ahead.get() + 1);
                     self.ahead.push((task, begun));
                 }
-                Err(_) => return self.put_back(Job::Task(task)),
+                Err(_) => return self.put_back(Job::Task(task.give_up())),
             }
         }
     }
@@ -303,7 +313,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         for (task, begun) in self.ahead.take_all().into_iter().rev() {
             drop(begun);
             self.counters.wasted.set(self.counters.wasted.get() + 1);
-            self.put_back(Job::Task(task));
+            self.put_back(Job::Task(task.give_up()));
         }
     }
 
@@ -319,24 +329,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         enough.saturating_sub(tasks) / tasks
     }
 
-    /// Splits a task if the queues hold too few tasks. Returns true if the parts have replaced the
-    /// task, or if its dice (the function that splits it) has failed and the task has ended.
-    fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
+    /// Splits a task if the queues hold too few tasks. Returns whether the parts have replaced the
+    /// task. Fails if its dice (the function that splits it) fails.
+    fn dice(&self, task: &mut Taken<S>) -> Result<bool, TaskError> {
         let asked = self.parts_asked_for();
         if asked <= 1 {
-            return false;
+            return Ok(false);
         }
         let _dicing = self.spe.activity("dicing");
-        // SAFETY: this worker has taken the task out of a queue.
-        let parts = match unsafe { task.work().dice(asked) } {
-            Ok(None) => return false,
-            Ok(Some(parts)) => parts,
-            Err(error) => {
-                // SAFETY: the task is counted as ended below.
-                unsafe { &*task.phase }.fail(error.of(task.to_string()));
-                self.end_task(task, End::Failed, worker);
-                return true;
-            }
+        // SAFETY: if the call returns parts, the work is dropped below.
+        let parts = unsafe { task.work().dice(asked) };
+        let Some(parts) = parts.map_err(|error| error.of(task.to_string()))? else {
+            return Ok(false);
         };
         self.counters.diced.set(self.counters.diced.get() + 1);
         let counters = &self.counters;
@@ -346,19 +350,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         // A part that is split again no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
-        // SAFETY: as above. The data of the task now belongs to its parts. No part has ended yet,
-        // so the body and the values that it owns are not dropped here.
-        unsafe { task.drop_work() };
+        // The data of the task now belongs to its parts. No part has ended yet, so the body and the
+        // values that it owns are not dropped here.
+        task.drop_work();
         for part in parts.into_iter().rev() {
             self.push(Job::Task(Arc::new(task.part(part))));
         }
-        true
+        Ok(true)
     }
 
-    /// Ends a task, or a part of a task, that this worker took out of a queue.
-    fn end_task(&self, task: &Arc<Node<S>>, mut end: End, worker: &Worker<'_, S>) {
-        // SAFETY: this worker has taken the task out of a queue.
-        if let Err(panic) = worker.guarded(|| unsafe { task.drop_work() }) {
+    /// Ends a task, or a part of a task.
+    fn end_task(&self, mut task: Taken<S>, mut end: End, worker: &Worker<'_, S>) {
+        if let Err(panic) = worker.guarded(|| task.drop_work()) {
             end = End::Failed;
             if worker.is_cancelled() {
                 discard(panic)
@@ -370,8 +373,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if end == End::Failed {
             whole.drop_it();
         }
-        // SAFETY: the task has not been counted as ended.
-        let is_job = unsafe { (*whole.phase).scope.owner } == Processor::Ppe;
+        let scope = &task.phase().scope;
+        let is_job = scope.owner == Processor::Ppe;
         let job_ended = || {
             if is_job {
                 self.central.job_ended();
@@ -384,16 +387,19 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let push = |task| worker.push(Job::Task(task));
         whole.end_with(end, push, |waiting| self.spe.wake(waiting));
         job_ended();
-        // SAFETY: the task has not been counted as ended: the next call counts it.
-        self.task_ended(unsafe { &raw const (*whole.phase).scope });
+        self.task_ended(scope);
     }
 }
 
-fn no_room<S: Spe>(task: &Arc<Node<S>>, source: StageError) -> TaskError {
+fn no_room<S: Spe>(task: &Taken<S>, source: StageError) -> TaskError {
     TaskError::NoRoom {
         task: task.to_string(),
-        // SAFETY: this worker has taken the task out of a queue.
-        bytes: unsafe { task.work() }.bytes(),
+        bytes: task.work().bytes(),
         source,
     }
+}
+
+/// Resumes the panic of a body.
+fn or_resume(outcome: Result<(), Payload>) {
+    outcome.unwrap_or_else(|panic| resume_unwind(panic));
 }

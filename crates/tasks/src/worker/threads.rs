@@ -38,7 +38,7 @@ impl<S: Spe> Next<S> {
             Self::Job(job) => job.discard(),
             Self::OnItsWay((task, begun)) => {
                 discard(begun);
-                Job::Task(task).discard();
+                Job::Task(task.give_up()).discard();
             }
         }
     }
@@ -46,8 +46,7 @@ impl<S: Spe> Next<S> {
     fn scope(&self) -> Option<*const ScopeOf<S>> {
         match self {
             Self::Job(job) => job.scope(),
-            // SAFETY: the task has not been counted as ended, so its phase exists.
-            Self::OnItsWay((task, _)) => Some(unsafe { &raw const (*task.phase).scope }),
+            Self::OnItsWay((task, _)) => Some(&raw const task.phase().scope),
         }
     }
 }
