@@ -16,7 +16,7 @@ use loom::sync::{Arc, Condvar};
 use loom::thread;
 
 use crate::join::halves::Halves;
-use crate::join::offer::Offer;
+use crate::join::offer::State;
 use crate::join::request::Request;
 use crate::scope::count::Count;
 use crate::shared::fresh_room::FreshRoom;
@@ -119,7 +119,7 @@ impl Lent {
 #[test]
 fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
     check(None, || {
-        let (offer, half) = (Arc::new(Offer::new()), Lent::new());
+        let (offer, half) = (Arc::new(State::new()), Lent::new());
         let owner = Arc::new(Seat::default());
         let queue = Arc::new(AtomicUsize::new(0));
         let taker = {
@@ -151,7 +151,7 @@ fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
 #[test]
 fn two_workers_do_not_both_take_a_half() {
     check(Some(3), || {
-        let (offer, half) = (Arc::new(Offer::new()), Lent::new());
+        let (offer, half) = (Arc::new(State::new()), Lent::new());
         let owner = Arc::new(Seat::default());
         let takers = [0; 2].map(|_| {
             let (offer, half, owner) = (Arc::clone(&offer), Arc::clone(&half), Arc::clone(&owner));
@@ -191,8 +191,8 @@ fn another_worker_offers_halves_that_have_moved() {
 /// An owner adds halves and removes them in an order. Another worker offers halves for the owner,
 /// and runs what it has offered.
 fn offered_for_the_owner<const N: usize>(switches: Option<usize>, room: usize, order: [usize; N]) {
-    type Ticket = Arc<(Offer, usize)>;
-    struct Job(Halves<usize, Ticket>);
+    type Offer = Arc<(State, usize)>;
+    struct Job(Halves<usize, Offer>);
     // SAFETY: the other worker calls `offer_for_owner` alone.
     unsafe impl Send for Job {}
     // SAFETY: as above.
@@ -205,13 +205,13 @@ fn offered_for_the_owner<const N: usize>(switches: Option<usize>, room: usize, o
             let (job, halves, owner) = (Arc::clone(&job), halves.clone(), Arc::clone(&owner));
             thread::spawn(move || {
                 for _ in 0..N {
-                    let ticket = |half| Arc::new((Offer::new(), half));
+                    let offer = |half| Arc::new((State::new(), half));
                     // SAFETY: the job is alive.
-                    let offered = unsafe { Halves::offer_for_owner(&raw const job.0, ticket) };
-                    let Some(ticket) = offered else { continue };
-                    if ticket.0.take() {
-                        halves[ticket.1].add(1);
-                        ticket.0.end();
+                    let offered = unsafe { Halves::offer_for_owner(&raw const job.0, offer) };
+                    let Some(offer) = offered else { continue };
+                    if offer.0.take() {
+                        halves[offer.1].add(1);
+                        offer.0.end();
                         owner.notify();
                     }
                 }
@@ -220,11 +220,11 @@ fn offered_for_the_owner<const N: usize>(switches: Option<usize>, room: usize, o
         let places: [usize; N] = std::array::from_fn(|half| job.0.add(half));
         for half in order {
             if !job.0.remove_newest(places[half])
-                && let Some(ticket) = job.0.remove(|it| it == half)
-                && !ticket.0.withdraw()
+                && let Some(offer) = job.0.remove(|it| it == half)
+                && !offer.0.withdraw()
             {
-                assert_eq!(ticket.1, half);
-                owner.wait_until(|| ticket.0.has_ended());
+                assert_eq!(offer.1, half);
+                owner.wait_until(|| offer.0.has_ended());
             } else {
                 halves[half].add(1);
             }

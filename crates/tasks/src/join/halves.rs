@@ -2,13 +2,13 @@
 //!
 //! A `join` adds its half, runs the first closure, and removes the half, without atomic
 //! read-modify-write operations and without a lock. The oldest half, usually the largest, is
-//! offered by a ticket: by the worker of the job (the owner) when another worker asks for work, or
-//! by another worker that has asked in vain.
+//! offered by the worker of the job (the owner) when another worker asks for work, or by another
+//! worker that has asked in vain.
 //!
 //! ```text
 //!            oldest                            newest
 //!   halves   [ offered | offered | private | private ]
-//!   tickets  [ ticket  | ticket  ]
+//!   offers   [ offer   | offer   ]
 //!                                ▲ in_place_from
 //! ```
 //!
@@ -16,12 +16,12 @@
 //! same half. Each of them first writes its own number and then reads the other's:
 //!
 //! ```text
-//!   owner, in each join                    another worker, which has locked the tickets
+//!   owner, in each join                    another worker, which has locked the offers
 //!   len = place of the half                in_place_from = place of the half + 1
 //!   light barrier                          heavy barrier
 //!   is in_place_from above the place?      is len above the place?
 //!     no: the half is removed                no: in_place_from is set back
-//!     yes: it locks the tickets and looks    yes: the half is offered
+//!     yes: it locks the offers and looks     yes: the half is offered
 //! ```
 //!
 //! The barriers ensure that the owner finds the number of the other worker, or the other worker
@@ -40,9 +40,9 @@ use std::sync::Arc;
 
 use cellworks_machine::Spe;
 
+use crate::join::offer::Offer;
 use crate::phase::node::CurrentTask;
 use crate::scope::closure::Half;
-use crate::shared::job::Ticket;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, UnsafeCell, barrier, locked};
 
 /// The number of halves for which a job has room at first.
@@ -51,7 +51,7 @@ const ROOM: usize = 64;
 /// The state of the job that a thread runs. The cooperative threads that the job has started share
 /// this state.
 pub(crate) struct RunningJob<S: Spe> {
-    pub(crate) halves: Halves<Half<S>, Arc<Ticket<S>>>,
+    pub(crate) halves: Halves<Half<S>, Arc<Offer<S>>>,
     pub(crate) current: Cell<CurrentTask<S>>,
 }
 
@@ -63,60 +63,51 @@ impl<S: Spe> RunningJob<S> {
         }
     }
 
-    /// Offers the oldest half that was not offered, if any, and returns the ticket that `ticket`
-    /// makes. Called by the owner.
-    pub(crate) fn offer_oldest(
-        &self,
-        ticket: impl FnOnce(Half<S>, CurrentTask<S>) -> Ticket<S>,
-    ) -> Option<Arc<Ticket<S>>> {
-        let ticket = |half| Arc::new(ticket(half, self.current.get()));
-        self.halves.offer_oldest(ticket)
-    }
-
-    /// Does the same as [`offer_oldest`](Self::offer_oldest), on another worker.
+    /// Offers the oldest half that was not offered, if any, on another worker than the owner.
+    /// Returns the offer that `offer` makes.
     ///
     /// # Safety
     ///
     /// `job` is alive during the call.
     pub(crate) unsafe fn offer_for_owner(
         job: *const Self,
-        ticket: impl FnOnce(Half<S>, CurrentTask<S>) -> Ticket<S>,
-    ) -> Option<Arc<Ticket<S>>> {
-        let ticket = |half| {
+        offer: impl FnOnce(Half<S>, CurrentTask<S>) -> Arc<Offer<S>>,
+    ) -> Option<Arc<Offer<S>>> {
+        let offer = |half| {
             // SAFETY: the job is alive. The owner changes `current` only while the job has no half.
             // It has added this half after the last change, and removes the half only after
-            // `offer_for_owner` has unlocked the tickets.
+            // `offer_for_owner` has unlocked the offers.
             let current = unsafe { (*job).current.as_ptr().read() };
-            Arc::new(ticket(half, current))
+            offer(half, current)
         };
         // SAFETY: the job is alive.
-        unsafe { Halves::offer_for_owner(&raw const (*job).halves, ticket) }
+        unsafe { Halves::offer_for_owner(&raw const (*job).halves, offer) }
     }
 }
 
-/// The halves of one job, oldest first, of the type `H`. A ticket has the type `T`.
+/// The halves of one job, oldest first, of the type `H`. An offer has the type `T`.
 ///
 /// Not `Sync`: other workers than the owner may only call
 /// [`offer_for_owner`](Self::offer_for_owner) and [`has_private_of`](Self::has_private_of).
 pub(crate) struct Halves<H, T> {
     /// A buffer of `slots` halves. Only the owner replaces the buffer, under the lock of the
-    /// tickets.
+    /// offers.
     buffer: AtomicPtr<Slot<H>>,
     slots: Cell<usize>,
-    /// The number of halves for which there is room without the lock of the tickets: `slots`, or 0
+    /// The number of halves for which there is room without the lock of the offers: `slots`, or 0
     /// while `in_place_from` is [`MOVED`].
     room: Cell<usize>,
     /// The number of halves. Only the owner changes it. Too small or, while `in_place_from` is
     /// [`MOVED`], too large for a moment in [`remove_newest`](Self::remove_newest).
     len: AtomicUsize,
     /// From this place on, no half was offered, and each is at the place at which it was added.
-    /// [`MOVED`] if a half may be at another place. Changed under the lock of the tickets.
+    /// [`MOVED`] if a half may be at another place. Changed under the lock of the offers.
     in_place_from: AtomicUsize,
-    tickets: Mutex<Tickets<T>>,
+    offers: Mutex<Offers<T>>,
 }
 
-struct Tickets<T> {
-    /// A ticket for each offered half. The offered halves are the oldest halves of the job.
+struct Offers<T> {
+    /// An offer for each offered half. The offered halves are the oldest halves of the job.
     list: Vec<T>,
     /// The number of halves while `in_place_from` is [`MOVED`].
     halves: usize,
@@ -134,7 +125,7 @@ impl<H: Copy, T: Clone> Halves<H, T> {
             room: Cell::new(room),
             len: AtomicUsize::new(0),
             in_place_from: AtomicUsize::new(0),
-            tickets: Mutex::new(Tickets {
+            offers: Mutex::new(Offers {
                 list: Vec::new(),
                 halves: 0,
             }),
@@ -185,10 +176,10 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         self.len.store(len, Ordering::Release);
     }
 
-    /// Removes the newest half for which `is_it` returns true, wherever it is. Returns the ticket
+    /// Removes the newest half for which `is_it` returns true, wherever it is. Returns the offer
     /// if the half was offered.
     pub(crate) fn remove(&self, is_it: impl Fn(H) -> bool) -> Option<T> {
-        let mut tickets = locked(&self.tickets);
+        let mut offers = locked(&self.offers);
         let len = self.len.load(Ordering::Relaxed);
         // SAFETY: these slots are below `len`, and other workers only read, under the lock.
         let place = (0..len).rfind(|&place| is_it(unsafe { self.read(place) }));
@@ -199,22 +190,22 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         }
         let left = len - 1;
         self.len.store(left, Ordering::Release);
-        tickets.halves = left;
-        let ticket = (place < tickets.list.len()).then(|| tickets.list.remove(place));
+        offers.halves = left;
+        let offer = (place < offers.list.len()).then(|| offers.list.remove(place));
         let is_in_place = !self.are_moved() && place == left;
         let in_place_from = match left {
             0 => 0,
-            _ if is_in_place => tickets.list.len(),
+            _ if is_in_place => offers.list.len(),
             _ => MOVED,
         };
         self.in_place_from.store(in_place_from, Ordering::Relaxed);
         let is_moved = in_place_from == MOVED;
         self.room.set(if is_moved { 0 } else { self.slots.get() });
-        ticket
+        offer
     }
 
     /// Returns whether a half may be at another place than that at which it was added. The result
-    /// holds while the tickets are locked.
+    /// holds while the offers are locked.
     fn are_moved(&self) -> bool {
         self.in_place_from.load(Ordering::Relaxed) == MOVED
     }
@@ -223,17 +214,17 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     pub(crate) fn has_private(&self) -> bool {
         match self.in_place_from.load(Ordering::Relaxed) {
             MOVED => {
-                let tickets = locked(&self.tickets);
-                self.are_moved() && tickets.halves > tickets.list.len()
+                let offers = locked(&self.offers);
+                self.are_moved() && offers.halves > offers.list.len()
             }
             from => self.len.load(Ordering::Relaxed) > from,
         }
     }
 
-    /// Offers the oldest half that was not offered, if any. `ticket` makes the returned ticket.
-    pub(crate) fn offer_oldest(&self, ticket: impl FnOnce(H) -> T) -> Option<T> {
-        let mut tickets = locked(&self.tickets);
-        let place = tickets.list.len();
+    /// Offers the oldest half that was not offered, if any. `offer` makes the returned offer.
+    pub(crate) fn offer_oldest(&self, offer: impl FnOnce(H) -> T) -> Option<T> {
+        let mut offers = locked(&self.offers);
+        let place = offers.list.len();
         if self.len.load(Ordering::Relaxed) <= place {
             return None;
         }
@@ -241,9 +232,9 @@ impl<H: Copy, T: Clone> Halves<H, T> {
             self.in_place_from.store(place + 1, Ordering::Relaxed);
         }
         // SAFETY: the slot is below `len`, which only this worker changes.
-        let ticket = ticket(unsafe { self.read(place) });
-        tickets.list.push(ticket.clone());
-        Some(ticket)
+        let offer = offer(unsafe { self.read(place) });
+        offers.list.push(offer.clone());
+        Some(offer)
     }
 
     /// Does the same as [`has_private`](Self::has_private), on another worker. The result may be
@@ -265,18 +256,18 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     /// `halves` is alive during the call.
     pub(crate) unsafe fn offer_for_owner(
         halves: *const Self,
-        ticket: impl FnOnce(H) -> T,
+        offer: impl FnOnce(H) -> T,
     ) -> Option<T> {
         // SAFETY: `halves` is alive, and this function uses neither a cell nor a slot that the
         // owner may change.
         let halves = unsafe { &*halves };
-        let mut tickets = locked(&halves.tickets);
-        let place = tickets.list.len();
+        let mut offers = locked(&halves.offers);
+        let place = offers.list.len();
         if !barrier::is_asymmetric() {
             return None;
         }
         if halves.are_moved() {
-            if tickets.halves <= place {
+            if offers.halves <= place {
                 return None;
             }
         } else {
@@ -292,19 +283,19 @@ impl<H: Copy, T: Clone> Halves<H, T> {
             }
         }
         // SAFETY: the slot holds a half. If the halves are moved, the owner adds and removes them
-        // only under the lock, and `tickets.halves` is their number. Otherwise the slot is below
+        // only under the lock, and `offers.halves` is their number. Otherwise the slot is below
         // `len`, which is not too large, and the owner removes the half in this slot only after it
         // has found `in_place_from` above the place, under the lock.
-        let ticket = ticket(unsafe { halves.read(place) });
-        tickets.list.push(ticket.clone());
-        Some(ticket)
+        let offer = offer(unsafe { halves.read(place) });
+        offers.list.push(offer.clone());
+        Some(offer)
     }
 
     /// Adds a half for which there is no room without the lock. Doubles the buffer if it is full.
     #[cold]
     #[inline(never)]
     fn add_locked(&self, half: H) {
-        let mut tickets = locked(&self.tickets);
+        let mut offers = locked(&self.offers);
         let place = self.len.load(Ordering::Relaxed);
         let slots = self.slots.get();
         if place == slots {
@@ -326,7 +317,7 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         unsafe { self.write(place, half) };
         self.len.store(place + 1, Ordering::Release);
         if self.are_moved() {
-            tickets.halves = place + 1
+            offers.halves = place + 1
         } else {
             self.room.set(self.slots.get())
         }
@@ -393,7 +384,7 @@ mod tests {
                 random ^= random << 17;
                 (random >> 33) as usize % below
             };
-            // A half and its ticket are the number of a closure. The room grows twice.
+            // A half and its offer are the number of a closure. The room grows twice.
             let halves: Halves<usize, usize> = Halves::with_room(2);
             // The closure, its place, and whether it was offered.
             let mut expected: Vec<(usize, usize, bool)> = Vec::new();
@@ -422,12 +413,12 @@ mod tests {
                     _ if expected.is_empty() => {}
                     _ => {
                         let (closure, place, is_offered) = expected.remove(next(expected.len()));
-                        let ticket = if halves.remove_newest(place) {
+                        let offer = if halves.remove_newest(place) {
                             None
                         } else {
                             halves.remove(|half| half == closure)
                         };
-                        assert_eq!(ticket, is_offered.then_some(closure), "seed {seed}");
+                        assert_eq!(offer, is_offered.then_some(closure), "seed {seed}");
                     }
                 }
                 let has_private = expected.iter().any(|it| !it.2);

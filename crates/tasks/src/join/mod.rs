@@ -9,9 +9,9 @@
 //!       or waits, if it was taken                  ◄── ends the offer, and notifies the owner
 //! ```
 //!
-//! Read this file first, then `halves` (the halves of a worker that have not begun), `request` (how
-//! a worker asks, and how the owner answers) and `offer` (which of the two runs a half). The job for
-//! an offered half is a [`Ticket`](crate::shared::job::Ticket).
+//! Read this file first, then `halves` (the halves of a job that have not begun), `request` (how a
+//! worker asks, and how the owner answers) and `offer` (which of the two runs a half). An offer in
+//! a queue is a [`Job::Offered`](crate::shared::job::Job).
 
 pub(crate) mod halves;
 pub(crate) mod offer;
@@ -196,13 +196,12 @@ impl<S: Spe> Worker<'_, S> {
     ) -> Result<B, (Result<(), Payload>, Result<RB, Payload>)> {
         let closure = ptr::from_ref(second).cast();
         let is_it = |half: Half<S>| ptr::eq(half.closure, closure);
-        let ticket = self.job().halves.remove(is_it);
-        match ticket {
-            Some(ticket) if !ticket.offer.withdraw() => {
+        let offer = self.job().halves.remove(is_it);
+        match offer {
+            Some(offer) if !offer.state.withdraw() => {
                 let why = "another worker to end its half of a join";
-                let waited = self.wait_for(&why, WokenBy::Notification, &mut || {
-                    ticket.offer.has_ended()
-                });
+                let waited =
+                    self.wait_for(&why, WokenBy::Notification, &mut || offer.state.has_ended());
                 // SAFETY: the offer has ended, so the result is written and no other worker uses
                 // `second`.
                 Err((waited, unsafe { (*second.result.get()).assume_init_read() }))

@@ -12,7 +12,26 @@
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
 // the clock. Now an idle worker has work in less than 100 us: by a request, or without the owner.
 
+use cellworks_machine::{Processor, Spe};
+
+use crate::phase::node::CurrentTask;
+use crate::scope::closure::Half;
 use crate::sync::{AtomicU8, Ordering};
+
+/// An offer of a half, which is on the stack of the caller of `join` (the owner).
+pub struct Offer<S: Spe> {
+    pub(crate) state: State,
+    /// Valid until the owner has withdrawn the offer or has found that the half has ended.
+    pub(crate) half: Half<S>,
+    pub(crate) owner: Processor,
+    /// The task whose code has called `join`. It has not ended while `half` is valid.
+    pub(crate) current: CurrentTask<S>,
+}
+
+// SAFETY: only the worker that has taken the offer uses the half, see `Worker::join`.
+unsafe impl<S: Spe> Send for Offer<S> {}
+// SAFETY: as above.
+unsafe impl<S: Spe> Sync for Offer<S> {}
 
 const OFFERED: u8 = 0;
 const WITHDRAWN: u8 = 1;
@@ -20,9 +39,9 @@ const TAKEN: u8 = 2;
 const ENDED: u8 = 3;
 
 /// The state of an offer, which decides which worker runs the closure.
-pub(crate) struct Offer(AtomicU8);
+pub(crate) struct State(AtomicU8);
 
-impl Offer {
+impl State {
     pub(crate) fn new() -> Self {
         Self(AtomicU8::new(OFFERED))
     }

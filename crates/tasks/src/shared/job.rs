@@ -2,35 +2,20 @@
 
 use std::sync::Arc;
 
-use cellworks_machine::{Processor, Spe};
+use cellworks_machine::Spe;
 
 use crate::discard::forgiving;
 use crate::join::offer::Offer;
-use crate::phase::node::{CurrentTask, Node, ScopeOf};
-use crate::scope::closure::{Closure, Half};
+use crate::phase::node::{Node, ScopeOf};
+use crate::scope::closure::Closure;
 
 /// Work that any worker may take from a queue.
 pub enum Job<S: Spe> {
-    Offered(Arc<Ticket<S>>),
+    Offered(Arc<Offer<S>>),
     Spawned(Spawned<S>),
     /// A task of a phase, or a part of such a task.
     Task(Arc<Node<S>>),
 }
-
-/// A reference to the second closure (half) of a `join`, on the stack of the caller (the owner).
-pub struct Ticket<S: Spe> {
-    pub(crate) offer: Offer,
-    /// Valid until the owner has withdrawn the offer or has found that the half has ended.
-    pub(crate) half: Half<S>,
-    pub(crate) owner: Processor,
-    /// The task whose code has called `join`. It has not ended while `half` is valid.
-    pub(crate) current: CurrentTask<S>,
-}
-
-// SAFETY: only the worker that has taken the offer uses the half, see `Worker::join`.
-unsafe impl<S: Spe> Send for Ticket<S> {}
-// SAFETY: as above.
-unsafe impl<S: Spe> Sync for Ticket<S> {}
 
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
@@ -57,7 +42,7 @@ impl<S: Spe> Job<S> {
     /// the job out of a queue.
     pub(crate) fn bytes(&mut self) -> usize {
         match self {
-            Self::Offered(ticket) => ticket.half.bytes(),
+            Self::Offered(offer) => offer.half.bytes(),
             Self::Spawned(spawned) => spawned.body.bytes(),
             // SAFETY: the caller has taken the task out of a queue.
             Self::Task(task) => unsafe { task.work() }.bytes(),

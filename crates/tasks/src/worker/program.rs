@@ -223,9 +223,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// Offers the oldest half of another worker, and takes it.
     #[inline]
     fn offer_for_another(&self) -> Option<Job<S>> {
-        let (other, ticket) = self.requests.offer_for_another()?;
-        self.stole_from(other, ticket.half.bytes());
-        Some(Job::Offered(ticket))
+        let (other, offer) = self.requests.offer_for_another()?;
+        self.stole_from(other, offer.half.bytes());
+        Some(Job::Offered(offer))
     }
 
     /// Takes the oldest jobs of another queue. Returns one of them, and the bytes of all; the
@@ -369,7 +369,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self) {
-        self.requests.answer(|| self.offer_oldest());
+        let request = &self.seat().request;
+        request.answer(
+            || self.offer_oldest(),
+            || self.requests.does_another_sleep(),
+        );
     }
 
     /// Offers the oldest half that was not offered yet. Returns false if there is no such half.
@@ -377,11 +381,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if self.threads.busy() == 0 {
             return false;
         }
-        let Some(ticket) = self.requests.offer_oldest() else {
+        let Some(offer) = self.requests.offer_oldest() else {
             return false;
         };
         self.counters.offers.set(self.counters.offers.get() + 1);
-        self.push(Job::Offered(ticket));
+        self.push(Job::Offered(offer));
         true
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!   this worker has no job:  ask ──► look_after_others ──► offer_for_another: offers, and takes
 //!               has a job:   take_back
-//!   another worker asks:     answer ──► offer_oldest
+//!   another worker asks:     offer_oldest
 //! ```
 
 use std::cell::Cell;
@@ -12,10 +12,9 @@ use std::sync::Arc;
 use cellworks_machine::{Processor, Spe};
 
 use crate::join::halves::{Halves, RunningJob};
-use crate::join::offer::Offer;
+use crate::join::offer::{Offer, State};
 use crate::phase::node::CurrentTask;
 use crate::scope::closure::Half;
-use crate::shared::job::Ticket;
 use crate::shared::{Seat, Shared};
 use crate::sync::{barrier, locked};
 
@@ -78,13 +77,8 @@ impl<'w, S: Spe> Requests<'w, S> {
         }
     }
 
-    /// Answers a request of another worker. `offer` offers a half, or returns false.
-    pub(crate) fn answer(&self, offer: impl FnOnce() -> bool) {
-        let request = &self.seat().request;
-        request.answer(offer, || self.does_another_sleep());
-    }
-
-    fn does_another_sleep(&self) -> bool {
+    /// Returns whether a worker sleeps that could take a half of this worker.
+    pub(crate) fn does_another_sleep(&self) -> bool {
         self.shared.sleepers.are_among(self.others())
     }
 
@@ -94,10 +88,12 @@ impl<'w, S: Spe> Requests<'w, S> {
     }
 
     /// Offers the oldest half of this worker that was not offered yet, if any.
-    pub(crate) fn offer_oldest(&self) -> Option<Arc<Ticket<S>>> {
+    pub(crate) fn offer_oldest(&self) -> Option<Arc<Offer<S>>> {
         locked(&self.seat().jobs).iter().find_map(|job| {
             // SAFETY: pointers in the list are valid, and the jobs are those of this worker.
-            unsafe { &*job.0 }.offer_oldest(|half, current| self.ticket(self.number, half, current))
+            let job = unsafe { &*job.0 };
+            let offer = |half| self.offer(self.number, half, job.current.get());
+            job.halves.offer_oldest(offer)
         })
     }
 
@@ -121,31 +117,31 @@ impl<'w, S: Spe> Requests<'w, S> {
     }
 
     /// Offers the oldest half of another worker, which has not answered a request, and takes it.
-    /// Returns the number of this worker, and the ticket.
+    /// Returns the number of the other worker, and the offer.
     #[inline]
-    pub(crate) fn offer_for_another(&self) -> Option<(usize, Arc<Ticket<S>>)> {
+    pub(crate) fn offer_for_another(&self) -> Option<(usize, Arc<Offer<S>>)> {
         if !self.offers_for_others.replace(false) {
             return None;
         }
         self.others().find_map(|other| {
             let jobs = locked(&self.shared.workers[other].jobs);
-            let ticket = jobs.iter().find_map(|job| {
-                let ticket = |half, current| self.ticket(other, half, current);
+            let offer = jobs.iter().find_map(|job| {
+                let offer = |half, current| self.offer(other, half, current);
                 // SAFETY: pointers in the list are valid, and the list is locked.
-                unsafe { RunningJob::offer_for_owner(job.0, ticket) }
+                unsafe { RunningJob::offer_for_owner(job.0, offer) }
             });
-            Some((other, ticket?))
+            Some((other, offer?))
         })
     }
 
-    /// Returns the ticket for a half of the worker `owner`.
-    fn ticket(&self, owner: usize, half: Half<S>, current: CurrentTask<S>) -> Ticket<S> {
-        Ticket {
-            offer: Offer::new(),
+    /// Makes an offer of a half of the worker `owner`.
+    fn offer(&self, owner: usize, half: Half<S>, current: CurrentTask<S>) -> Arc<Offer<S>> {
+        Arc::new(Offer {
+            state: State::new(),
             half,
             owner: Processor::Spe(self.shared.workers[owner].spe),
             current,
-        }
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::phase::node::{End, Node, TakenLock};
 use crate::phase::taken::Taken;
 use crate::phase::work::Begun;
 use crate::place::sealed::Sealed;
-use crate::shared::job::{Job, Spawned, Ticket};
+use crate::shared::job::{Job, Spawned};
 use crate::worker::Worker;
 use crate::worker::program::WorkerProgram;
 
@@ -27,7 +27,18 @@ impl<S: Spe> Job<S> {
                 let task = unsafe { Taken::new(task) };
                 worker.program().run_task(task, None, worker)
             }
-            Self::Offered(ticket) => ticket.run(worker),
+            Self::Offered(offer) => {
+                // Otherwise the owner has withdrawn the offer.
+                if !offer.state.take() {
+                    return Ok(());
+                }
+                // SAFETY: the owner waits for the end of the offer, so the half still exists.
+                let run = || unsafe { offer.half.run(worker) };
+                let outcome = worker.with_current(offer.current, run);
+                offer.state.end();
+                worker.spe().notify(offer.owner);
+                outcome
+            }
             Self::Spawned(Spawned { scope, body }) => {
                 // SAFETY: the closure has not been counted as ended yet.
                 let state = unsafe { &*scope };
@@ -38,22 +49,6 @@ impl<S: Spe> Job<S> {
                 outcome
             }
         }
-    }
-}
-
-impl<S: Spe> Ticket<S> {
-    /// Runs the half, unless the owner has withdrawn the offer. If the half panics and the run of
-    /// the pool is cancelled, returns the panic, which the caller must resume.
-    fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        if !self.offer.take() {
-            return Ok(());
-        }
-        // SAFETY: the owner waits for the end of the offer, so the half still exists.
-        let run = || unsafe { self.half.run(worker) };
-        let outcome = worker.with_current(self.current, run);
-        self.offer.end();
-        worker.spe().notify(self.owner);
-        outcome
     }
 }
 
