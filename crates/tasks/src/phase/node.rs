@@ -11,7 +11,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::sync::Arc;
 
-use cellworks_machine::{Payload, Sleeper, Spe};
+use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 
 use crate::discard::{discard, forgiving};
 use crate::error::TaskError;
@@ -111,6 +111,11 @@ impl<S: Spe> PhaseState<S> {
             has_failed: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
+    }
+
+    /// Returns whether it is a phase of the main program, or of a task otherwise.
+    pub(crate) fn is_of_main(&self) -> bool {
+        self.scope.owner == Processor::Ppe
     }
 
     /// Records the failure of a task, and keeps the first failure.

@@ -38,7 +38,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     other: LocalBuffer,
     object: LocalBuffer,
     binary: LocalBuffer,
-    inbox: RefCell<VecDeque<Taken>>,
+    inbox: RefCell<VecDeque<InInbox>>,
     outbox: RefCell<VecDeque<u32>>,
     /// Whether the buffer of submitted tasks had no room for the tasks in the outbox.
     is_stuck: Cell<bool>,
@@ -55,7 +55,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
 }
 
 #[derive(Clone, Copy)]
-struct Taken {
+struct InInbox {
     task: u32,
     /// Whether the SPE has got the object of the task.
     is_known: bool,
@@ -250,7 +250,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
     }
 
     fn deliver(&self, task: u32) {
-        self.inbox.borrow_mut().push_back(Taken {
+        self.inbox.borrow_mut().push_back(InInbox {
             task,
             is_known: false,
         });
@@ -259,7 +259,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
     /// Takes the next task of the inbox, and transfers the object of the task.
     fn next_of_inbox(&self) -> Option<Arc<Node<S>>> {
         loop {
-            let Taken { task, is_known } = self.inbox.borrow_mut().pop_front()?;
+            let InInbox { task, is_known } = self.inbox.borrow_mut().pop_front()?;
             if !is_known {
                 self.get(self.object.address(), self.queues.object(task), TASK_BYTES);
                 self.spe.compute(SPE_TASK);
@@ -408,7 +408,7 @@ impl<S: CellSpe> WorkerSide<S> for Kernel<'_, S> {
 
     fn put_back(&self, task: Arc<Node<S>>) {
         let task = self.queues.insert(task);
-        self.inbox.borrow_mut().push_front(Taken {
+        self.inbox.borrow_mut().push_front(InInbox {
             task,
             is_known: true,
         });

@@ -238,7 +238,7 @@ impl<S: Spe> Queues<S> {
     /// The task has not been counted as ended.
     pub(super) unsafe fn is_job(&self, task: &Node<S>) -> bool {
         // SAFETY: by the contract of this function.
-        unsafe { (*task.phase).scope.owner == Processor::Ppe }
+        unsafe { &*task.phase }.is_of_main()
     }
 
     /// Records that a task of a phase of the main program was submitted.

@@ -16,6 +16,7 @@ use super::sides::MainSide;
 use crate::discard::discard;
 use crate::error::TaskError;
 use crate::phase::node::{End, Node};
+use crate::phase::taken::Taken;
 use crate::pool::settings::Priority;
 
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
@@ -52,7 +53,7 @@ struct Entry<S: cellworks_machine::Spe> {
 struct Found<S: cellworks_machine::Spe> {
     dropped: Vec<Entry<S>>,
     /// The tasks for which dicing has failed, and the errors.
-    failed: Vec<(Arc<Node<S>>, TaskError)>,
+    failed: Vec<(Taken<S>, TaskError)>,
     /// The number that dicing adds to `Word::Jobs`.
     more_jobs: usize,
 }
@@ -310,14 +311,14 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         found: &mut Found<C::Spe>,
     ) {
         let counts = &self.queues.counts;
-        // `None` if a cancelled run has dropped the task. No worker has the task.
-        let Some(task) = self.queues.take(entry.number) else {
+        let Some(mut task) = self.take(entry.number) else {
             return;
         };
-        // SAFETY: this pass has taken the task out of the table.
+        // SAFETY: if the call returns parts, the work is dropped below.
         let parts = match unsafe { task.work().dice(asking) } {
             Ok(None) => {
                 counts.undiced.add(1);
+                let task = task.give_up();
                 let number = self.queues.insert(Arc::clone(&task));
                 return into.push(Entry { number, task });
             }
@@ -330,16 +331,15 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         counts.diced.add(1);
         counts.parts.add(parts.len());
         self.compute(PPE_MAKE, parts.len());
-        // SAFETY: the task has not ended.
-        if unsafe { self.queues.is_job(&task) } {
+        if task.phase().is_of_main() {
             found.more_jobs += parts.len() - 1;
         }
         // A part that is split again no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
-        // SAFETY: as above. The data of the task now belongs to its parts. No part has ended yet,
-        // so the body and the values that it owns are not dropped here.
-        unsafe { task.drop_work() };
+        // The data of the task now belongs to its parts. No part has ended yet, so the body and the
+        // values that it owns are not dropped here.
+        task.drop_work();
         for part in parts {
             let part = Arc::new(task.part(part));
             let number = self.queues.insert(Arc::clone(&part));
@@ -349,7 +349,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
 
     fn end_found(&self, found: Found<C::Spe>) {
         for Entry { number, .. } in found.dropped {
-            let Some(task) = self.queues.take(number) else {
+            let Some(task) = self.take(number) else {
                 continue;
             };
             self.queues.counts.dropped.add(1);
@@ -357,15 +357,13 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
                 let error = TaskError::DroppedByFilter {
                     task: task.to_string(),
                 };
-                // SAFETY: the task has not ended.
-                unsafe { &*task.phase }.fail(error);
+                task.phase().fail(error);
             }
-            self.end(&task);
+            self.end(task);
         }
         for (task, error) in found.failed {
-            // SAFETY: the task has not ended.
-            unsafe { &*task.phase }.fail(error);
-            self.end(&task);
+            task.phase().fail(error);
+            self.end(task);
         }
         if self.posts_ready.replace(true) {
             // A caller of this call posts the tasks. Otherwise a long chain of tasks that do not
@@ -386,10 +384,16 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.ready.borrow_mut().pop_front()
     }
 
-    /// Ends a task that has not run, and that the caller has taken out of the table.
-    fn end(&self, task: &Arc<Node<C::Spe>>) {
-        // SAFETY: the caller has taken the task out of the table.
-        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
+    /// Takes a task out of the table. `None` if a cancelled run has dropped the task.
+    fn take(&self, number: u32) -> Option<Taken<C::Spe>> {
+        let task = self.queues.take(number)?;
+        // SAFETY: the table is a queue. A task that is in it is taken once, and no worker has it.
+        Some(unsafe { Taken::new(task) })
+    }
+
+    /// Ends a task that has not run.
+    fn end(&self, mut task: Taken<C::Spe>) {
+        let dropped = catch_unwind(AssertUnwindSafe(|| task.drop_work()));
         if let Err(panic) = dropped {
             if self.core.is_cancelled() {
                 discard(panic)
@@ -397,8 +401,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
                 task.panicked(panic)
             }
         }
-        // SAFETY: the task has not ended.
-        let is_job = unsafe { self.queues.is_job(task) };
+        let is_job = task.phase().is_of_main();
         let whole = task.whole();
         whole.drop_it();
         let is_last = !task.is_part() || whole.release();
@@ -411,8 +414,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.ended_jobs
             .set(self.ended_jobs.get() + usize::from(is_job));
         if is_last {
-            // SAFETY: the phase waits for this task until the next call counts it as ended.
-            let scope = unsafe { &(*whole.phase).scope };
+            let scope = &task.phase().scope;
             let waiter = scope.waiter;
             if scope.count.end(1) {
                 self.core.wake(waiter);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
+use cellworks_machine::{Payload, Span, Spe, StageError};
 
 use crate::discard::discard;
 use crate::error::TaskError;
@@ -368,8 +368,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if end == End::Failed {
             whole.drop_it();
         }
-        let scope = &task.phase().scope;
-        let is_job = scope.owner == Processor::Ppe;
+        let is_job = task.phase().is_of_main();
         let job_ended = || {
             if is_job {
                 self.central.job_ended();
@@ -382,7 +381,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let push = |task| worker.push(Job::Task(task));
         whole.end_with(end, push, |waiting| self.spe.wake(waiting));
         job_ended();
-        self.task_ended(scope);
+        self.task_ended(&raw const task.phase().scope);
     }
 }
 
