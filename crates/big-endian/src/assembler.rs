@@ -1,8 +1,8 @@
 //! Inline assembler: barriers, hints, and the few instructions that an import or memory stands for.
 
 use crate::emit::Output;
-use crate::function::{Refusal, barrier, debug};
-use crate::text::Rest;
+use crate::refusal::Refusal;
+use crate::text::{Rest, debug};
 
 /// Instructions that only order memory, or do nothing.
 const BARRIERS: &[&str] = &[
@@ -182,7 +182,7 @@ fn effect(instructions: &[String], tail: &str, out: &mut Output) -> Option<()> {
     let name = |instruction: &String| instruction.split(' ').next().map(str::to_owned);
     let is_hint = |one: &String| name(one).is_some_and(|name| HINTS.contains(&name.as_str()));
     if !instructions.is_empty() && instructions.iter().all(is_hint) {
-        barrier(out);
+        out.barrier();
         return Some(());
     }
     let [instruction] = instructions else {

@@ -21,6 +21,11 @@ impl Output {
         self.text.push('\n');
     }
 
+    /// Writes that memory is not to be read before this line and kept.
+    pub(crate) fn barrier(&mut self) {
+        self.line("  call void asm sideeffect \"\", \"~{memory}\"()");
+    }
+
     /// Writes an instruction whose result has a new name, and returns the name.
     pub(crate) fn value(&mut self, instruction: impl Display) -> String {
         let name = format!("%cellworks.{}", self.values);

@@ -4,15 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::assembler;
 use crate::emit::Output;
-use crate::text::{Rest, Type, name_at, names};
-
-/// Why an instruction is refused.
-pub(crate) enum Refusal {
-    Form,
-    Intrinsic(String),
-    Assembler(String),
-    Rounding,
-}
+use crate::refusal::Refusal;
+use crate::text::{Rest, Type, debug, name_at, names};
 
 /// Instructions that only compute or jump, whatever the order of bytes is.
 const NEUTRAL: &[&str] = &[
@@ -106,6 +99,10 @@ pub(crate) const MARK: [&str; 2] = ["i128", "float"];
 
 /// The same in the definition of a function, which does not use them.
 pub(crate) const NAMED_MARK: [&str; 2] = ["i128 %cellworks.mark0", "float %cellworks.mark1"];
+
+/// The number of the first function that a program takes the address of, for `--table-base` of the
+/// linker. It is no round number, because wrong addresses often are.
+pub const FUNCTIONS_FROM: u32 = 4099;
 
 /// Metadata that says something about the value of a load, which is not the value that is read now.
 const OF_VALUE: &[&str] = &[
@@ -215,13 +212,17 @@ impl Function<'_> {
             ("atomicrmw", Some(result)) => atomic_operation(result, rest, out),
             ("cmpxchg", Some(result)) => compare_and_swap(result, rest, out),
             ("fence", None) => {
-                barrier(out);
+                out.barrier();
                 Some(())
             }
             (_, Some(result)) if line.contains("@llvm.threadlocal.address.") => {
                 self.thread_local(line, result, out)
             }
             ("tail" | "musttail" | "notail" | "call", _) => return call(line, out),
+            ("and", Some(result)) if let Some(pointer) = pointer_to_member(line, &out.text) => {
+                is_virtual(result, &pointer, out);
+                Some(())
+            }
             (word, _) if NEUTRAL.contains(&word) => {
                 out.line(line);
                 Some(())
@@ -513,21 +514,6 @@ fn ordered(text: &str) -> Option<&str> {
     })
 }
 
-/// Returns `, !dbg !3` of the end of a line, if it is there.
-pub(crate) fn debug(tail: &str) -> &str {
-    let Some(at) = tail.find(", !dbg ") else {
-        return "";
-    };
-    let debug = &tail[at..];
-    let end = debug[1..].find(',').map_or(debug.len(), |end| end + 1);
-    &debug[..end]
-}
-
-/// Writes that memory is not to be read before this line and kept.
-pub(crate) fn barrier(out: &mut Output) {
-    out.line("  call void asm sideeffect \"\", \"~{memory}\"()");
-}
-
 /// Threads of one side take turns, so reading, computing and writing is not interrupted.
 fn atomic_operation(result: &str, mut rest: Rest<'_>, out: &mut Output) -> Option<()> {
     rest.eat_word("volatile");
@@ -609,6 +595,31 @@ fn bitcast(line: &str, result: &str, mut rest: Rest<'_>, out: &mut Output) -> Op
     let value = out.restored(&to, &raw)?;
     out.name_last(&value, result);
     Some(())
+}
+
+/// Returns the pointer to a function of a class whose lowest bit `line` takes, if it does so. `text`
+/// is what is written before. The front end takes this bit right after it has taken the pointer out
+/// of its pair, and nothing else does both.
+fn pointer_to_member(line: &str, text: &str) -> Option<String> {
+    let (_, operands) = line.split_once(" = and i32 ")?;
+    let (pointer, mask) = operands.split_once(", ")?;
+    let last = text.lines().next_back()?.trim_start();
+    let pair = last
+        .strip_prefix(pointer)?
+        .strip_prefix(" = extractvalue { i32, i32 } ")?;
+    let is_bit = mask.split(',').next() == Some("1");
+    let is_first = pair.split(", ").nth(1) == Some("0");
+    (is_bit && is_first).then(|| pointer.to_owned())
+}
+
+/// Writes whether a pointer to a function of a class is the place of a virtual function in its table,
+/// plus 1. The front end takes a lowest bit of 1 for this, but the numbers of functions in WebAssembly
+/// are even and odd. They begin with [`FUNCTIONS_FROM`], and places lie below it.
+fn is_virtual(result: &str, pointer: &str, out: &mut Output) {
+    let place = out.value(format!("sub i32 {pointer}, 1"));
+    let last = FUNCTIONS_FROM - 1;
+    let is_place = out.value(format!("icmp ult i32 {place}, {last}"));
+    out.line(format!("  {result} = zext i1 {is_place} to i32"));
 }
 
 /// Whether a line calls the function at a number, with named arguments only.

@@ -27,11 +27,12 @@ mod function;
 mod labels;
 mod link;
 mod module;
+mod refusal;
 mod text;
 
 /// The source of this crate. What was rewritten by other source is out of date, so the name of a
 /// cache contains a hash of these texts.
-pub const SOURCE: [&str; 9] = [
+pub const SOURCE: [&str; 10] = [
     include_str!("assembler.rs"),
     include_str!("data.rs"),
     include_str!("emit.rs"),
@@ -40,9 +41,11 @@ pub const SOURCE: [&str; 9] = [
     include_str!("lib.rs"),
     include_str!("link.rs"),
     include_str!("module.rs"),
+    include_str!("refusal.rs"),
     include_str!("text.rs"),
 ];
 
+pub use function::FUNCTIONS_FROM;
 pub use link::{LinkError, swap_pointers};
 pub use module::{RewriteError, rewrite, rewrite_unoptimised, rewrite_with_registers};
 

@@ -6,6 +6,7 @@ use std::fmt;
 
 use crate::emit::Output;
 use crate::function::{self, Function, private_variables};
+use crate::refusal::Refusal;
 use crate::text::{Rest, Type, names};
 use crate::{data, labels};
 
@@ -200,13 +201,13 @@ fn rewritten(ir: &str, has_registers: bool, is_unoptimised: bool) -> Result<Stri
             body(function, &line, &mut out).map_err(|refusal| {
                 let name = (*name).to_owned();
                 match refusal {
-                    function::Refusal::Form => form(),
-                    function::Refusal::Rounding => RewriteError::Rounding { function: name },
-                    function::Refusal::Intrinsic(intrinsic) => RewriteError::Intrinsic {
+                    Refusal::Form => form(),
+                    Refusal::Rounding => RewriteError::Rounding { function: name },
+                    Refusal::Intrinsic(intrinsic) => RewriteError::Intrinsic {
                         function: name,
                         intrinsic,
                     },
-                    function::Refusal::Assembler(text) => RewriteError::Assembler {
+                    Refusal::Assembler(text) => RewriteError::Assembler {
                         at: of_c(),
                         function: name,
                         text,
@@ -279,7 +280,7 @@ fn named_types<'a>(lines: &[&'a str]) -> HashMap<&'a str, Type> {
 
 /// Writes a line of a function: an instruction, a label, or part of an instruction of several
 /// lines.
-fn body(function: &Function<'_>, line: &str, out: &mut Output) -> Result<(), function::Refusal> {
+fn body(function: &Function<'_>, line: &str, out: &mut Output) -> Result<(), Refusal> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
     // The cases of a switch are indented more deeply, and end with a bracket.

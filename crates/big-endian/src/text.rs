@@ -256,3 +256,13 @@ pub(crate) fn names(line: &str, sign: char) -> impl Iterator<Item = (usize, &str
         None
     })
 }
+
+/// Returns `, !dbg !3` of the end of a line, if it is there.
+pub(crate) fn debug(tail: &str) -> &str {
+    let Some(at) = tail.find(", !dbg ") else {
+        return "";
+    };
+    let debug = &tail[at..];
+    let end = debug[1..].find(',').map_or(debug.len(), |end| end + 1);
+    &debug[..end]
+}

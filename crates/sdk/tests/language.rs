@@ -134,7 +134,16 @@ fn the_stack_and_malloc_share_what_variables_leave() {
 
 #[test]
 fn classes_work_without_a_library_of_cpp() {
-    prints_the_same_on_both_sides("objects.cpp", &[]);
+    for flags in [&[][..], &["-O0"]] {
+        prints_the_same_on_both_sides("objects.cpp", flags);
+    }
+}
+
+#[test]
+fn pointers_to_members_that_are_chosen_at_run_time_work() {
+    for flags in [&[][..], &["-O0"]] {
+        prints_the_same_on_both_sides("members.cpp", flags);
+    }
 }
 
 /// Compiles a source, which must be refused, and returns why.

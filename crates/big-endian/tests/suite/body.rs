@@ -647,6 +647,29 @@ fn a_function_at_a_number_is_called() {
 }
 
 #[test]
+fn a_pointer_to_a_function_of_a_class_is_virtual_below_the_first_function() {
+    let pair = "%1 = extractvalue { i32, i32 } %p, 0, !dbg !3";
+    assert_eq!(
+        body(&[pair, "%2 = and i32 %1, 1, !dbg !3", "%3 = and i32 %1, 1"]),
+        [
+            pair,
+            "%cellworks.0 = sub i32 %1, 1",
+            "%cellworks.1 = icmp ult i32 %cellworks.0, 4098",
+            "%2 = zext i1 %cellworks.1 to i32",
+            "%3 = and i32 %1, 1",
+        ]
+    );
+    for others in [
+        [pair, "%2 = and i32 %1, 3"],
+        [pair, "%2 = and i32 %n, 1"],
+        ["%1 = extractvalue { i32, i32 } %p, 1", "%2 = and i32 %1, 1"],
+        ["%1 = extractvalue { i32, i1 } %p, 0", "%2 = and i32 %1, 1"],
+    ] {
+        assert_eq!(body(&others), others);
+    }
+}
+
+#[test]
 fn a_form_that_is_not_known_is_refused_with_the_line_of_c() {
     let ir = function(&["%1 = unknown ptr %p, !dbg !7"]);
     let ir = ir + "!7 = !DILocation(line: 12, column: 3, scope: !5)\n";

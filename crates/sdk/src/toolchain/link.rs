@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cellworks_big_endian::FUNCTIONS_FROM;
 use wasmparser::{ExternalKind, Operator, Parser, Payload};
 
 use crate::driver::adapters::{self, Signature, Unadapted};
@@ -86,6 +87,7 @@ fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<V
         "--emit-relocs",
         "--export-table",
     ]);
+    command.arg(format!("--table-base={FUNCTIONS_FROM}"));
     // Each function that is missing is named.
     command.args(["--error-limit=0", "-z", &format!("stack-size={stack}")]);
     command.args([
