@@ -597,9 +597,9 @@ fn bitcast(line: &str, result: &str, mut rest: Rest<'_>, out: &mut Output) -> Op
     Some(())
 }
 
-/// Returns the pointer to a function of a class whose lowest bit `line` takes, if it does so. `text`
-/// is what is written before. The front end takes this bit right after it has taken the pointer out
-/// of its pair, and nothing else does both.
+/// Returns the pointer to a function of a class whose lowest bit `line` takes, if it does so.
+/// `text` is what is written before. The front end takes this bit right after it has taken the
+/// pointer out of its pair, and nothing else does both.
 fn pointer_to_member(line: &str, text: &str) -> Option<String> {
     let (_, operands) = line.split_once(" = and i32 ")?;
     let (pointer, mask) = operands.split_once(", ")?;
@@ -612,9 +612,9 @@ fn pointer_to_member(line: &str, text: &str) -> Option<String> {
     (is_bit && is_first).then(|| pointer.to_owned())
 }
 
-/// Writes whether a pointer to a function of a class is the place of a virtual function in its table,
-/// plus 1. The front end takes a lowest bit of 1 for this, but the numbers of functions in WebAssembly
-/// are even and odd. They begin with [`FUNCTIONS_FROM`], and places lie below it.
+/// Writes whether a pointer to a function of a class is the place of a virtual function in its
+/// table, plus 1. The front end takes a lowest bit of 1 for this, but the numbers of functions in
+/// WebAssembly are even and odd. They begin with [`FUNCTIONS_FROM`], and places lie below it.
 fn is_virtual(result: &str, pointer: &str, out: &mut Output) {
     let place = out.value(format!("sub i32 {pointer}, 1"));
     let last = FUNCTIONS_FROM - 1;

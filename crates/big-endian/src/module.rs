@@ -103,9 +103,9 @@ impl fmt::Debug for RewriteError {
 /// - `main` is `__cell_main`, and takes a structure, a union or a vector as a vector of four words;
 /// - functions with names like `spu.rdch` are imports.
 ///
-/// Inline assembler may order memory, give hints, and clear a line of 128 bytes. Its reads of the time
-/// base of the PPU are calls of the import `ppu.timebase`, and its uses of channels and stops of an
-/// SPU calls of `spu.rdch`, `spu.wrch`, `spu.rchcnt` and `spu.stop`.
+/// Inline assembler may order memory, give hints, and clear a line of 128 bytes. Its reads of the
+/// time base of the PPU are calls of the import `ppu.timebase`, and its uses of channels and stops
+/// of an SPU calls of `spu.rdch`, `spu.wrch`, `spu.rchcnt` and `spu.stop`.
 ///
 /// # Errors
 ///
