@@ -17,7 +17,7 @@ impl<S: Spe> Taken<S> {
     /// # Safety
     ///
     /// The caller has taken the task out of a queue, and makes one value for it. When the task is
-    /// given up, the value is not used any more, except by [`give_up`](Self::give_up).
+    /// given up, the value is used neither for the phase nor for the work any more.
     pub(crate) unsafe fn new(task: Arc<Node<S>>) -> Self {
         Self(task)
     }

@@ -52,8 +52,8 @@ struct Entry<S: cellworks_machine::Spe> {
 /// The results of a pass that are handled after the locks were released.
 struct Found<S: cellworks_machine::Spe> {
     dropped: Vec<Entry<S>>,
-    /// The tasks for which dicing has failed, and the errors.
-    failed: Vec<(Taken<S>, TaskError)>,
+    /// The numbers of the tasks for which dicing has failed, and the errors.
+    failed: Vec<(u32, TaskError)>,
     /// The number that dicing adds to `Word::Jobs`.
     more_jobs: usize,
 }
@@ -303,6 +303,9 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
     }
 
     /// Dices a task, or leaves it unchanged if it cannot be split.
+    ///
+    /// Time passes only when the table has the task or its parts. If a limit of the time ends the
+    /// run there, tasks that are neither in the table nor ended would be waited for without an end.
     fn dice_one(
         &self,
         entry: Entry<C::Spe>,
@@ -325,17 +328,18 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             Ok(Some(parts)) => parts,
             Err(error) => {
                 let error = error.of(task.to_string());
-                return found.failed.push((task, error));
+                let number = self.queues.insert(task.give_up());
+                return found.failed.push((number, error));
             }
         };
         counts.diced.add(1);
-        counts.parts.add(parts.len());
-        self.compute(PPE_MAKE, parts.len());
+        let made = parts.len();
+        counts.parts.add(made);
         if task.phase().is_of_main() {
-            found.more_jobs += parts.len() - 1;
+            found.more_jobs += made - 1;
         }
         // A part that is split again no longer counts as a part.
-        let more = parts.len() - usize::from(task.is_part());
+        let more = made - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
         // The data of the task now belongs to its parts. No part has ended yet, so the body and the
         // values that it owns are not dropped here.
@@ -345,6 +349,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             let number = self.queues.insert(Arc::clone(&part));
             into.push(Entry { number, task: part });
         }
+        self.compute(PPE_MAKE, made);
     }
 
     fn end_found(&self, found: Found<C::Spe>) {
@@ -361,7 +366,10 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             }
             self.end(task);
         }
-        for (task, error) in found.failed {
+        for (number, error) in found.failed {
+            let Some(task) = self.take(number) else {
+                continue;
+            };
             task.phase().fail(error);
             self.end(task);
         }

@@ -261,7 +261,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Returns the bytes of jobs, or 0 if nobody asks for the counts.
+    /// Returns the bytes of jobs, or 0 if the pool keeps no counts.
     fn bytes_of<'j>(&self, jobs: impl IntoIterator<Item = &'j mut Job<S>>) -> usize
     where
         S: 'j,
@@ -299,7 +299,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job into this worker's queue, a priority's queue or an inbox. Wakes a worker.
+    /// Puts a job into this worker's queue, a priority's queue or an inbox. Then wakes a worker,
+    /// which panics if the run is cancelled. The job stays where it is.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {

@@ -1,7 +1,7 @@
 //! Running a job on a worker.
 
 use std::cell::Cell;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use cellworks_machine::{Payload, Span, Spe, StageError};
@@ -54,8 +54,9 @@ impl<S: Spe> Job<S> {
 
 /// What has become of a task that a worker took out of a queue.
 enum Attempt {
-    /// Another task holds its lock and will pass it on, or parts have replaced the task.
-    Left,
+    /// Another task holds its lock and will pass it on, or parts have replaced the task. With the
+    /// panic of a cancelled run, if there was one.
+    Left(Result<(), Payload>),
     /// The task was dropped, or another task of its phase has failed.
     DidNotRun,
     Done,
@@ -75,7 +76,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         // All code of the user runs in this call, so that each panic of it ends the task.
         let attempt = worker.guarded(|| self.attempt(&mut task, begun, worker));
         let (end, cancelled) = match attempt {
-            Ok(Attempt::Left) => return Ok(()),
+            Ok(Attempt::Left(cancelled)) => return cancelled,
             Ok(Attempt::Done) => (End::Done, None),
             Ok(Attempt::DidNotRun) => (End::Failed, None),
             Ok(Attempt::Failed(failure)) => {
@@ -108,19 +109,19 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             TakenLock::Yes => {}
             TakenLock::Deferred => {
                 self.counters.deferred.set(self.counters.deferred.get() + 1);
-                return Attempt::Left;
+                return Attempt::Left(Ok(()));
             }
             TakenLock::Dropped => {
                 drop(begun);
                 return Attempt::DidNotRun;
             }
         }
-        if begun.is_none() && task.dices && !self.central.is_open() {
-            match self.dice(task) {
-                Ok(false) => {}
-                Ok(true) => return Attempt::Left,
-                Err(failure) => return Attempt::Failed(failure),
-            }
+        if begun.is_none()
+            && task.dices
+            && !self.central.is_open()
+            && let Some(attempt) = self.dice(task)
+        {
+            return attempt;
         }
         if !task.begin(self.number) {
             drop(begun);
@@ -290,8 +291,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             if !may_begin || task.work().bytes() == 0 {
                 return self.put_back(Job::Task(task.give_up()));
             }
-            // SAFETY: whoever staged the task before has dropped its data and put the task back.
-            match unsafe { self.begin_to_stage(&task) } {
+            // SAFETY: a worker puts a task back only after it has dropped the data that it staged.
+            let begin = || unsafe { self.begin_to_stage(&task) };
+            let begun = match catch_unwind(AssertUnwindSafe(begin)) {
+                Ok(begun) => begun,
+                // The run is cancelled. Its phase waits until the task has been taken out of the
+                // queue and dropped.
+                Err(cancelled) => {
+                    self.put_back(Job::Task(task.give_up()));
+                    resume_unwind(cancelled)
+                }
+            };
+            match begun {
                 Ok(begun) => {
                     self.counters
                         .staged_ahead
@@ -324,18 +335,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         enough.saturating_sub(tasks) / tasks
     }
 
-    /// Splits a task if the queues hold too few tasks. Returns whether the parts have replaced the
-    /// task. Fails if its dice (the function that splits it) fails.
-    fn dice(&self, task: &mut Taken<S>) -> Result<bool, TaskError> {
+    /// Splits a task by its dice (the function that splits it) if the queues hold too few tasks.
+    /// Returns `None` if the task is left as it is.
+    fn dice(&self, task: &mut Taken<S>) -> Option<Attempt> {
         let asked = self.parts_asked_for();
         if asked <= 1 {
-            return Ok(false);
+            return None;
         }
         let _dicing = self.spe.activity("dicing");
         // SAFETY: if the call returns parts, the work is dropped below.
-        let parts = unsafe { task.work().dice(asked) };
-        let Some(parts) = parts.map_err(|error| error.of(task.to_string()))? else {
-            return Ok(false);
+        let parts = match unsafe { task.work().dice(asked) } {
+            Ok(parts) => parts?,
+            Err(error) => return Some(Attempt::Failed(error.of(task.to_string()))),
         };
         self.counters.diced.set(self.counters.diced.get() + 1);
         let counters = &self.counters;
@@ -348,10 +359,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         // The data of the task now belongs to its parts. No part has ended yet, so the body and the
         // values that it owns are not dropped here.
         task.drop_work();
+        // All parts come into the queue, also if the run is cancelled meanwhile: each ends the task.
+        let mut pushed = Ok(());
         for part in parts.into_iter().rev() {
-            self.push(Job::Task(Arc::new(task.part(part))));
+            let part = Job::Task(Arc::new(task.part(part)));
+            pushed = pushed.and(catch_unwind(AssertUnwindSafe(|| self.push(part))));
         }
-        Ok(true)
+        Some(Attempt::Left(pushed))
     }
 
     /// Ends a task, or a part of a task.

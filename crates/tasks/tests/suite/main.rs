@@ -5,6 +5,7 @@ mod dicing;
 mod fork_join;
 mod hazards;
 mod iterators;
+mod limits;
 mod loops;
 #[path = "../../../../tests/machines.rs"]
 mod machines;

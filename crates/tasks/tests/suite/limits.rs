@@ -1,0 +1,94 @@
+//! Runs that a limit of simulated time ends, wherever they are.
+
+use std::ops::Range;
+
+use cellworks_machine::{RunError, Span, Time, Wake};
+use cellworks_sim::{Description, Sim};
+use cellworks_tasks::{Part, Pool, PoolError, Scheduler, Staging, Update};
+
+/// Runs a phase with `limits` limits, which lie at equal distances in the first of `shares` shares of
+/// its time.
+#[track_caller]
+fn assert_each_limit_ends(
+    run: fn(Option<u128>) -> Result<[u128; 2], PoolError>,
+    limits: u128,
+    shares: u128,
+) {
+    let [begin, end] = run(None).unwrap();
+    for step in 0..limits {
+        let limit = begin + (end - begin) * step / limits / shares;
+        let cut = run(Some(limit));
+        let is_cut = matches!(cut, Err(PoolError::Run(RunError::TimeLimit { .. })));
+        assert!(is_cut, "{limit} fs: {cut:?}");
+    }
+}
+
+fn ps3(limit: Option<u128>) -> Sim {
+    let mut ps3 = Description::built_in("ps3").unwrap();
+    ps3.ppe.start_program_ps.value = 1_000;
+    let mut sim = Sim::builder(ps3);
+    if let Some(limit) = limit {
+        sim = sim.limit(Span::from_femtoseconds(limit));
+    }
+    sim.build().unwrap()
+}
+
+/// Runs a phase whose tasks are staged ahead. Returns when it began and ended, in femtoseconds.
+fn stages_ahead(limit: Option<u128>) -> Result<[u128; 2], PoolError> {
+    let sim = ps3(limit);
+    let pool = Pool::new(&sim).workers(2).staging(Staging::Ahead(4));
+    let mut rows = [[0_u32; 512]; 24];
+    pool.run(|main| {
+        let now = || main.install(|worker| worker.spe().now().since(Time::default()));
+        let begin = now();
+        let phase = main.phase(|phase| {
+            for row in &mut rows {
+                let (low, high) = row.split_at_mut(256);
+                let data = (Update::new(low), Update::new(high));
+                let task = phase.task("row", data, |_, (low, high): (&mut [u32], &mut [u32])| {
+                    low.iter_mut().chain(high).for_each(|number| *number += 1);
+                });
+                phase.submit(main, task)?;
+            }
+            Ok(())
+        });
+        phase.unwrap();
+        [begin, now()].map(Span::as_femtoseconds)
+    })
+}
+
+/// Runs a phase whose tasks a scheduler splits. Returns the same.
+fn dices(limit: Option<u128>, scheduler: Scheduler) -> Result<[u128; 2], PoolError> {
+    let sim = ps3(limit);
+    let pool = Pool::new(&sim).workers(2).staging(Staging::Off);
+    let pool = pool.scheduler(scheduler).dicing(Some(100));
+    pool.run(|main| {
+        let now = || main.install(|worker| worker.spe().now().since(Time::default()));
+        let begin = now();
+        let phase = main.phase(|phase| {
+            for _ in 0..3 {
+                let cuts = |range: Range<usize>, parts| {
+                    let cut = |part| range.start + range.len() * part / parts;
+                    (1..parts).map(cut).collect()
+                };
+                let task = phase.task_with_cuts("many", Part(0..2_000), |_, _| (), cuts);
+                phase.submit(main, task)?;
+            }
+            Ok(())
+        });
+        phase.unwrap();
+        [begin, now()].map(Span::as_femtoseconds)
+    })
+}
+
+#[test]
+fn a_limit_while_tasks_are_diced_ends_the_run() {
+    // The PPE dices tasks when they come to it, workers when they have few.
+    assert_each_limit_ends(|limit| dices(limit, Scheduler::ThreeLevel), 100, 20);
+    assert_each_limit_ends(|limit| dices(limit, Scheduler::Stealing), 200, 1);
+}
+
+#[test]
+fn a_limit_while_data_is_staged_ahead_ends_the_run() {
+    assert_each_limit_ends(stages_ahead, 500, 1);
+}
