@@ -459,7 +459,7 @@ fn a_store_of_the_ppu_ends_the_wait_of_an_spe_for_its_line() {
 }
 
 #[test]
-fn a_wait_for_a_line_to_which_nobody_stores_is_a_deadlock() {
+fn a_wait_for_a_line_to_which_the_ppu_does_not_store_is_a_deadlock() {
     let Some(bench) = Bench::of("tests/c") else {
         return;
     };
@@ -468,7 +468,7 @@ fn a_wait_for_a_line_to_which_nobody_stores_is_a_deadlock() {
         "lines-spu.c:{}:",
         line_with(&bench.expected("lines-spu.c"), "until the PPU stores")
     );
-    for said in bench.fails(&["./lines", "nobody"]) {
+    for said in bench.fails(&["./lines", "without"]) {
         let event = "waits for an event of its mask 0x400";
         assert!(
             said.contains("deadlock") && said.contains(event) && said.contains(&place),

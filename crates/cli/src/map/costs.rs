@@ -258,8 +258,8 @@ impl Cpus {
     }
 }
 
-/// The largest number of costs that are looked at to choose the CPUs of a node. Up to 256 CPUs, each
-/// of them is tried as the first.
+/// The largest number of costs that are looked at to choose the CPUs of a node. In a node of up to
+/// 256 CPUs, each of them is tried as the first.
 const NEAREST_STEPS: usize = 1 << 24;
 
 /// Returns `count` of the `open` places that are near to each other, among them all of `kept`.

@@ -6,7 +6,8 @@
 //!     ├─► each wait unwinds    ──► waits: who waited, for which end of which channel
 //!     ├─► its ends are dropped ──► held: who had which end
 //!     ▼
-//!   Deadlock: who waits for an end that a process has, waits for that process; a cycle is the cause
+//!   Deadlock: a process that waits for an end of another one waits for that process, and a cycle of
+//!   such waits is the cause
 //! ```
 //!
 //! Read `held` and `waits`, which record, and then this file, which reports.

@@ -36,8 +36,8 @@
 //! main memory (proxy queue).
 //!
 //! Read `choice` first, then `carrier` (what a process asks for), `spe` and `ppe` (the carriers of
-//! both kinds of processors), and the data that they share: `exchange`, `items` with the `origin` of
-//! each, `request`, and `users` of a channel. `costs` has the times of all of it.
+//! both kinds of processors), and the data that they share: `exchange`, `items` with the `origin`
+//! of each, `request`, and `users` of a channel. `costs` has the times of all of it.
 
 mod carrier;
 mod choice;

@@ -11,12 +11,14 @@
 //! |---|---|---|
 //! | [`ring`] | items of a buffer with one writer and one reader (1) | one store, and no lock |
 //! | [`word`] | items of a rendezvous of one writer and one reader (2) | one compare-and-exchange by each side |
-//! | [`step`] | all other items | a step of the [protocol](crate::channel::protocol) under the lock |
+//! | [`step`] | all other items | a step of the [protocol] under the lock |
 //! | [`carrier`] | all items, if processors share no memory | a step of the protocol, with messages |
 //!
 //! 1. While no process waits at the channel, and no alternation uses the other end: see
 //!    [`Ring`](ring::Ring).
 //! 2. While the channel has no guards and has not ended: see [`crate::channel::lock`].
+//!
+//! [protocol]: crate::channel::protocol
 //!
 //! All ways have the same result as a step under the lock. A process that finds no partner
 //! [waits](wait). Calls that do not wait, or wait until a deadline, use only the ring buffer or a

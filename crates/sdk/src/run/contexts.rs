@@ -270,7 +270,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
         ppe: &'scope Ppe<'scope, 'env, M>,
     ) -> Result<(VecDeque<u32>, [Option<u32>; 2]), Failure> {
         self.signaled.remove(&spe);
-        let name = "words that nobody has read";
+        let name = "words that are left";
         let handle = ppe.spawn_named(spe, name, |spe: &M::Spe| {
             let words = std::iter::from_fn(|| spe.try_read_in_mbox()).collect();
             let registers = [SignalRegister::One, SignalRegister::Two];

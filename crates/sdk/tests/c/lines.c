@@ -1,5 +1,5 @@
 /* An SPE waits for the loss of its reservation, which ordinary stores of the PPU end. With an
- * argument nobody stores. */
+ * argument the PPU does not store. */
 #include <libspe2.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -382,8 +382,8 @@ impl Memory {
         }
     }
 
-    /// Returns the time at which the next line in a direction can start, at `pins` or later, and its
-    /// bank. Leaves refreshes out. A request waits in that direction.
+    /// Returns the time at which the next line in a direction can start, at `pins` or later, and
+    /// its bank. Leaves refreshes out. A request waits in that direction.
     fn next_start(&self, pins: Moment, direction: Direction) -> (Moment, usize) {
         let mut next = First::NONE;
         let mut bank = 0;

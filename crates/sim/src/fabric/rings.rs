@@ -309,7 +309,8 @@ impl Rings {
         segments.chain(out).chain(ports(into, "into")).collect()
     }
 
-    /// Lets the memory controller go last if a packet of another element is overdue, and else first.
+    /// Lets the memory controller go last if a packet of another element is overdue, otherwise
+    /// first.
     fn look_for_overdue(&mut self, now: Moment) {
         let others = self.elements.iter().enumerate();
         let others = others.filter(|(element, _)| *element != self.memory_controller);

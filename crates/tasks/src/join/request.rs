@@ -15,8 +15,9 @@
 //!   that has run the half, and looks again before the request is forgotten, does not ask. It asks
 //!   when it looks the next time, or it lies down, and then the owner finds it:
 //! - The owner looks for sleeping workers after it has forgotten the request, and a worker asks
-//!   again after it has lain down. The barriers of [`Sleepers`](crate::shared::sleepers::Sleepers) ensure
-//!   that the owner finds the worker, or that the worker finds that the request is forgotten.
+//!   again after it has lain down. The barriers of
+//!   [`Sleepers`](crate::shared::sleepers::Sleepers) ensure that the owner finds the worker, or that
+//!   the worker finds that the request is forgotten.
 //!
 //! A worker that has asked and has found a job takes its request back. Otherwise the next `join` of
 //! the owner would offer a half that no worker needs, which takes longer than a small closure. The

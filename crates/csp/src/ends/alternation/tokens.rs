@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use crate::ends::ended::Ended;
 
 /// A guard that reads.
-// Invariant in `T`, because `Alternation::guard_of` casts a pointer to `Guard<T>` with the `T` of this token.
+// Invariant in `T`, because `Alternation::guard_of` casts a pointer to `Guard<T>` with the `T` of
+// this token.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     pub(super) index: usize,
