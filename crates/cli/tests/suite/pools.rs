@@ -81,7 +81,7 @@ fn a_trace_has_what_each_worker_stole_from_each_other_one() {
     let folder = tempfile::tempdir().unwrap();
     let [trace, graph] = ["trace.pftrace", "graph.txt"].map(|name| folder.path().join(name));
     printed(&format!(
-        "lu --machine qs22 --size 256 --workers 4 --trace {} --volumes {}",
+        "lu --machine qs22 --size 96 --workers 4 --trace {} --volumes {}",
         trace.display(),
         graph.display()
     ));
