@@ -208,8 +208,9 @@ pub(crate) fn section(
 /// Returns the table of one function, without the columns that do not fit into `width`.
 fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     let mut shown = columns_of(group, Reader::Terminal);
+    let lines_of = |shown: &[Column]| table_of(group, shown).translated(words).text();
     let fits = |shown: &[Column]| {
-        let lines = of_group(group, shown, words);
+        let lines = lines_of(shown);
         lines.lines().all(|line| line.chars().count() <= width)
     };
     let (mut above, mut below) = (String::new(), String::new());
@@ -232,7 +233,7 @@ fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
             }
         }
     }
-    above + &of_group(group, &shown, words) + &below
+    above + &lines_of(&shown) + &below
 }
 
 /// Removes columns of [`COMMON`] with equal values in all rows, and returns a line of the values.
@@ -251,8 +252,4 @@ fn common(group: &[Measurement], shown: &mut Vec<Column>, words: Words<'_>) -> S
     } else {
         format!("all: {}\n", words.say(&equal.join(", ")))
     }
-}
-
-fn of_group(group: &[Measurement], shown: &[Column], words: Words<'_>) -> String {
-    table_of(group, shown).translated(words).text()
 }

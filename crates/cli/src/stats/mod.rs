@@ -59,7 +59,10 @@ impl Job for Stats<'_> {
     type Steps = Found;
 
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Work, Failure> {
-        Work::of(&self.wanted, topology, limits, self.arguments)
+        match &self.wanted {
+            Wanted::These(requests) => Work::these(requests, topology, limits, self.arguments),
+            Wanted::Everything => Ok(Work::everything(topology, limits, self.arguments)),
+        }
     }
 
     fn steps(&self, work: &Work, topology: &Topology) -> Found {
@@ -92,43 +95,35 @@ impl Job for Stats<'_> {
         session: &Session<Found>,
         after: &mut dyn FnMut(&str),
     ) -> End {
-        measure_all(machine, work, session, after)
+        let mut measuring = Measuring {
+            machine,
+            session,
+            after,
+            doubts: Doubts::of(work.plans.len(), session),
+            begin: Instant::now(),
+            took: vec![Duration::ZERO; work.plans.len()],
+            steps: work.plans.into_iter().map(Visits::of).map(Some).collect(),
+            visits: work.visits,
+            reference: work.reference,
+            budget: work.budget,
+            budget_of_a_matrix: work.budget_of_a_matrix,
+        };
+        let end = measuring.visit_all();
+        let end = match (end, work.until_trusted) {
+            (Ok(()), Some(limit)) => measuring.until_trusted(limit),
+            (end, _) => end,
+        };
+        end.err().unwrap_or(End::Done)
     }
 }
 
 /// Visits all plans in turn, several times. A visit measures a part of a plan, so the results show
 /// changes of the computer's state. A matrix has only one visit. Between visits, the time of a
-/// fixed pair of SPEs is measured. After each visit, `after` is called with the title of the plan.
-fn measure_all(
-    machine: &dyn Runner,
-    work: Work,
-    session: &Session<Found>,
-    after: &mut dyn FnMut(&str),
-) -> End {
-    let mut measuring = Measuring {
-        machine,
-        session,
-        after,
-        doubts: Doubts::of(work.plans.len(), session),
-        begin: Instant::now(),
-        took: vec![Duration::ZERO; work.plans.len()],
-        steps: work.plans.into_iter().map(Visits::of).map(Some).collect(),
-        visits: work.visits,
-        reference: work.reference,
-        budget: work.budget,
-        budget_of_a_matrix: work.budget_of_a_matrix,
-    };
-    let end = measuring.visit_all();
-    let end = match (end, work.until_trusted) {
-        (Ok(()), Some(limit)) => measuring.until_trusted(limit),
-        (end, _) => end,
-    };
-    end.err().unwrap_or(End::Done)
-}
-
+/// fixed pair of SPEs is measured.
 struct Measuring<'a> {
     machine: &'a dyn Runner,
     session: &'a Session<Found>,
+    /// Called after each visit with the title of the plan.
     after: &'a mut dyn FnMut(&str),
     reference: Option<Readings>,
     doubts: Doubts,

@@ -9,7 +9,7 @@ use cellworks_stats::{
     Function, Iterations, Limits, Plan, Primitive, Readings, Request, characterize,
 };
 
-use super::args::{StatsArgs, Wanted};
+use super::args::StatsArgs;
 use super::explain::explain;
 use crate::args::span;
 use crate::failure::Failure;
@@ -51,19 +51,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn of(
-        wanted: &Wanted,
-        topology: &Topology,
-        limits: &Limits,
-        arguments: &StatsArgs,
-    ) -> Result<Self, Failure> {
-        match wanted {
-            Wanted::These(requests) => Self::these(requests, topology, limits, arguments),
-            Wanted::Everything => Ok(Self::everything(topology, limits, arguments)),
-        }
-    }
-
-    fn these(
+    pub fn these(
         requests: &[Request],
         topology: &Topology,
         limits: &Limits,
@@ -93,7 +81,7 @@ impl Work {
         })
     }
 
-    fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
+    pub fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
         // A machine on which operations always take the same time needs only one visit. With a
         // limit of real time, its results would depend on the speed of the simulation.
         let repeats = topology.capabilities().repeats;
