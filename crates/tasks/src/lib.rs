@@ -23,6 +23,11 @@
 //!
 //! With the feature `parameters`, [`Scheduler`] implements traits of clap and of serde.
 
+// Each folder has a `mod.rs`, whose head is a drawing and the order in which to read its files.
+// Read `pool`, `shared` and `worker` first (who takes a job, and when), then `join`, `scope` and
+// `phase` (the three kinds of jobs), and the rest in any order: `iter` and `sort` are loops over
+// `join`, `shared_pool` lets other threads in, `three_level` has queues in main memory.
+
 mod discard;
 mod elsewhere;
 mod error;

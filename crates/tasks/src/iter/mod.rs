@@ -8,6 +8,10 @@
 //! ```
 //!
 //! Each part becomes an iterator of `std`, so that a loop in a part is as fast as without the pool.
+//!
+//! Read `items` first (what a loop runs over), then `drive` (how a loop is spread over workers),
+//! `sources` with `owned` and `bridge` (where items come from), `adaptors`, and `consumers`,
+//! `collect` and `in_place` (what a loop makes of its items). This file has the methods of users.
 
 // Rejected: the crate rayon on our workers. Its iterators call functions of the crate rayon-core,
 // which can be replaced in the manifest of a program but not in that of a library, and which know

@@ -6,6 +6,9 @@
 //!        └── waits for the answer ◄─────────────────┘
 //!   end, drop ────────► door ──────────────────► main, which waits for all closures
 //! ```
+//!
+//! Read this file first, then `door` (how closures come to the workers), `answer` (how a caller
+//! waits), `here` (a caller that is a worker itself) and `ends` (pools that wait for each other).
 
 mod answer;
 mod door;
