@@ -32,7 +32,7 @@ fn run(sim: &Sim, places: impl Iterator<Item = SpeId>) -> Result<(Span, Flows), 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sim = Sim::new(Description::from_matrix(LATENCIES, "1950x.csv")?)?;
     let (before, flows) = run(&sim, (0..64).map(|process| SpeId::new(process / 2)))?;
-    let costs = Costs::from_rows(&latency_table(LATENCIES)?)?;
+    let costs = Costs::from_rows(&latency_table(LATENCIES)?.rows)?;
     let problem = Problem::builder(Volumes::from_flows(&flows), costs).capacity(2);
     let found = Search::new(Limit::Iterations(200)).find(&problem.build()?);
     let (after, _) = run(&sim, found.placement.spes())?;

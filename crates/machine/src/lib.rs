@@ -61,7 +61,7 @@ pub use error::{Cancelled, RunEnd, RunError, Running, Waiting};
 pub use flows::{Flow, Flows, Party};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};
-pub use latency_table::{LatencyTableError, latency_table};
+pub use latency_table::{LatencyTable, LatencyTableError, latency_table};
 pub use local_store::space::{Holder, NoRoom, Space};
 pub use local_store::{
     LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,

@@ -42,7 +42,7 @@ fn placed(flows: &Flows) -> Placed {
     for spe in &ran_on {
         *together.entry(*spe).or_default() += 1;
     }
-    let costs = Costs::from_rows(&latency_table(LATENCIES).unwrap()).unwrap();
+    let costs = Costs::from_rows(&latency_table(LATENCIES).unwrap().rows).unwrap();
     let problem = Problem::builder(Volumes::from_flows(flows), costs)
         .capacity(*together.values().max().unwrap())
         .build()

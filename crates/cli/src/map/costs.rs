@@ -129,6 +129,8 @@ pub(crate) struct Cpus {
 pub(crate) enum Numbers {
     /// The costs or the user name the CPUs.
     Named,
+    /// The costs are a table that names the CPUs of its rows.
+    InTable,
     /// The costs are a table without names: row n is taken for CPU n.
     Rows,
     /// The costs describe a machine in one line: the CPUs of a node are numbered in its order.
@@ -235,7 +237,7 @@ impl Cpus {
         let first_node = self.of_places.iter().take_while(|place| place.node == 0);
         let last = first_node.count().saturating_sub(1);
         match self.numbers {
-            Numbers::Named => None,
+            Numbers::Named | Numbers::InTable => None,
             Numbers::Rows => Some(format!(
                 "{} names no CPUs, so its rows were taken for CPU 0 to CPU {last}; --cpus-of-rows names the CPUs of \
                  a table that was measured on others",
@@ -367,7 +369,7 @@ impl Places {
     pub fn with_cpus_of_rows(mut self, CpusOfRows(rows): &CpusOfRows) -> Result<Self, Failure> {
         let wrong = |why: String| Failure::Usage(format!("--cpus-of-rows: {why}"));
         let cpus = self.cpus.take();
-        if cpus.is_none_or(|cpus| cpus.numbers != Numbers::Rows) {
+        if cpus.is_none_or(|cpus| !matches!(cpus.numbers, Numbers::Rows | Numbers::InTable)) {
             return Err(wrong(
                 "it names the CPUs of a table of latencies, and --costs is none; leave it out"
                     .to_owned(),
@@ -510,14 +512,19 @@ fn of_levels(line: &str) -> Result<Places, Failure> {
     })
 }
 
-/// Reads a square table of latencies, whose row and column n belong to CPU n, or a target of
-/// Scotch.
+/// Reads a square table of latencies, whose row and column n belong to CPU n unless the table names
+/// others, or a target of Scotch.
 fn of_text(file: &Path) -> Result<Places, Failure> {
-    let costs = match read::costs(file).map_err(|error| Failure::Usage(error.to_string()))? {
-        TextCosts::Latencies(costs) => costs,
-        TextCosts::Target(costs) => return Ok(Places::of(costs, None, file)),
+    let (costs, named) =
+        match read::costs(file).map_err(|error| Failure::Usage(error.to_string()))? {
+            TextCosts::Latencies(costs, named) => (costs, named),
+            TextCosts::Target(costs) => return Ok(Places::of(costs, None, file)),
+        };
+    let named = named.filter(|cpus| cpus.iter().all(|cpu| *cpu < CPUS_MAX));
+    let cpus = match named {
+        Some(cpus) => Cpus::of_one(cpus, Numbers::InTable),
+        None => Cpus::of_one(0..costs.places(), Numbers::Rows),
     };
-    let cpus = Cpus::of_one(0..costs.places(), Numbers::Rows);
     let places = Places::of(costs, Some(cpus), file);
     Ok(Places {
         unit: Some(NS),

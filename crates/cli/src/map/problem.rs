@@ -43,8 +43,8 @@ pub(crate) struct ProblemArgs {
     /// has distances of hwloc. A .toml file, or a name such as qs22, is a simulated machine, and a
     /// unit is then 128 bytes from one SPE to another. Any other file is a table of latencies with
     /// commas between the values, as core-to-core-latency --csv writes it, or a target of Scotch.
-    /// Such a table names no CPUs: its first line is taken for CPU 0, its second line for CPU 1 and
-    /// so on, unless --cpus-of-rows names others. A machine in one line has its levels, the
+    /// If such a table names no CPUs, its first line is taken for CPU 0, its second line for CPU 1
+    /// and so on, unless --cpus-of-rows names others. A machine in one line has its levels, the
     /// outermost first, each with its number of parts and its cost: "node:2@1.8us package:2@120ns
     /// core:16@60ns", or "tleaf 3 2 10 4 5 8 1" as for Scotch
     #[arg(long, value_name = "FILE", value_parser = input())]

@@ -343,6 +343,33 @@ fn the_rows_of_a_table_are_the_cpus_that_the_user_names() {
     assert!(xml.out.contains(r#"os_index="6""#), "{}", xml.out);
 }
 
+#[test]
+fn a_table_may_name_its_cpus_and_have_semicolons() {
+    let on = |table: &str| {
+        let (_folder, paths) = files(&[("graph.txt", GRAPH), ("cores.csv", table)]);
+        let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+        solve(&[graph, "--costs", cores, "--fix", "1=3", "--format", "json"]).json()
+    };
+    for table in [
+        ",4,6,8,9\n4,,,,\n6,10,,,\n8,50,50,,\n9,50,50,10,\n",
+        ";CPU 4;CPU 6;CPU 8;CPU 9\r\n;;;;\r\n;10,0;;;\r\n;50;50;;\r\n;50;50;10,0;\r\n",
+        " CPU 4 6 8 9\n 4 0 10 50 50\n 6 10 0 50 50\n 8 50 50 0 10\n 9 50 50 10 0\n",
+    ] {
+        let report = on(table);
+        assert_eq!(report["problem"]["places"], 4, "{table}");
+        assert_eq!(report["problem"]["assumed"], Value::Null, "{table}");
+        assert_eq!(report["binding"]["cpus"][1], 9, "{table}");
+    }
+    // Other names, and numbers that no CPU has, say nothing of CPUs.
+    for names in ["a,b,c,d", "0,1,2,70000"] {
+        let report = on(&format!(
+            ",{names}\n0,,,,\n1,10,,,\n2,50,50,,\n70000,50,50,10,\n"
+        ));
+        assert!(report["problem"]["assumed"].is_string(), "{names}");
+        assert_eq!(report["binding"]["cpus"][1], 3, "{names}");
+    }
+}
+
 /// The output of `stats --matrix` for a simulated machine of six SPEs.
 static MATRIX: LazyLock<Value> = LazyLock::new(|| {
     let mut stats = stats_command("--machine ps3 --matrix atomic --format json");

@@ -59,11 +59,15 @@ pub enum ReadError {
 
 cellworks_machine::debug_by_display!(ReadError);
 
+/// Returns the text of a file, without the mark that some programs write at its begin.
 pub(super) fn text_of(file: &Path) -> Result<String, ReadError> {
-    fs::read_to_string(file).map_err(|source| ReadError::File {
-        file: file.to_path_buf(),
-        source,
-    })
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(text.trim_start_matches('\u{feff}').to_owned()),
+        Err(source) => Err(ReadError::File {
+            file: file.to_path_buf(),
+            source,
+        }),
+    }
 }
 
 pub(super) fn at_line(file: &Path, error: TextError) -> ReadError {

@@ -9,19 +9,20 @@ use super::text::TextError;
 use crate::costs::Costs;
 use crate::error::is_amount;
 
-pub(super) fn parse(text: &str) -> Result<Costs, TextError> {
-    let latencies = latency_table(text).map_err(|error| TextError::Line {
+/// Returns the costs, and the CPUs of the places if the table names them.
+pub(super) fn parse(text: &str) -> Result<(Costs, Option<Vec<usize>>), TextError> {
+    let table = latency_table(text).map_err(|error| TextError::Line {
         line: error.line,
         rule: error.problem,
     })?;
-    for (row, latencies) in latencies.iter().enumerate() {
+    for (row, latencies) in table.rows.iter().enumerate() {
         if let Some(latency) = latencies.iter().find(|latency| !is_amount(**latency)) {
             let rule = format!("{latency:e} stands where a number from 0 to 1e100 has to be");
             return Err(TextError::Line {
-                line: row + 1,
+                line: row + table.first_line,
                 rule,
             });
         }
     }
-    Ok(Costs::from_rows(&latencies)?)
+    Ok((Costs::from_rows(&table.rows)?, table.cpus))
 }

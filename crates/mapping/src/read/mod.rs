@@ -133,8 +133,9 @@ pub fn is_of_one_run(one: impl AsRef<Path>, other: impl AsRef<Path>) -> bool {
 /// Costs from a file of which only the content tells the kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextCosts {
-    /// Latencies in nanoseconds, as [`latencies`] reads them.
-    Latencies(Costs),
+    /// Latencies in nanoseconds, as [`latencies`] reads them, and the CPUs of the places if the
+    /// table names them.
+    Latencies(Costs, Option<Vec<usize>>),
     /// A target of Scotch. Its costs have no unit.
     Target(Costs),
 }
@@ -152,7 +153,7 @@ pub fn costs(file: impl AsRef<Path>) -> Result<TextCosts, ReadError> {
     read(file.as_ref(), |text| match scotch::target_name(text) {
         Some(_) => scotch::target(text).map(TextCosts::Target),
         None => match latencies::parse(text) {
-            Ok(costs) => Ok(TextCosts::Latencies(costs)),
+            Ok((costs, cpus)) => Ok(TextCosts::Latencies(costs, cpus)),
             Err(error) => Err(kind::not_costs(text).unwrap_or(error)),
         },
     })
@@ -179,7 +180,9 @@ pub fn scotch_mapping(file: impl AsRef<Path>) -> Result<Vec<usize>, ReadError> {
 /// Fails if the file cannot be read, if the matrix is not square, or if an element is missing in
 /// both directions, or is not a number from 0 to 10^100.
 pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
-    read(file.as_ref(), latencies::parse)
+    read(file.as_ref(), |text| {
+        latencies::parse(text).map(|(costs, _)| costs)
+    })
 }
 
 /// Reads latencies between CPUs from XML of hwloc 2, such as [`write::hwloc`](crate::write::hwloc)

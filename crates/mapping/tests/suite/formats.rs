@@ -39,7 +39,7 @@ fn pairs(volumes: &Volumes) -> (usize, Vec<(usize, usize, f64)>) {
 fn costs(text: &str) -> Result<Costs, String> {
     match of_file("made-up", text, |file| read::costs(file))? {
         TextCosts::Target(costs) => Ok(costs),
-        TextCosts::Latencies(costs) => panic!("{costs:?}"),
+        TextCosts::Latencies(costs, _) => panic!("{costs:?}"),
     }
 }
 
@@ -84,6 +84,7 @@ fn a_plain_matrix_has_the_volumes_of_each_task_in_a_row() {
         "0 7 0 0\n7 0 9 0\n0 9 0 0\n0 0 0 0\n",
         "0,7,0,0\n7,0,9,0\n0,9,0,0\n0,0,0,0\n",
         "0;7;0;0\r\n7;0;9;0\r\n0;9;0;0\r\n0;0;0;0\r\n",
+        "\u{feff}0,7,0,0\r\n7,0,9,0\r\n0,9,0,0\r\n0,0,0,0\r\n",
         "0, 7, 0, 0,\n7, 0, 9, 0,\n0, 9, 0, 0,\n0, 0, 0, 0,\n",
         "# bytes\n4\n0 7 0 0\n7 0 9 0\n\n0 9 0 0\n0 0 0 0\n",
         ",0,1,2,3\n0,0,7,0,0\n1,7,0,9,0\n2,0,9,0,0\n3,0,0,0,0\n",
@@ -447,7 +448,7 @@ fn a_file_of_another_kind_is_named() {
     );
     assert!(matches!(
         of_file("made-up", "0,1\n1,0\n", |file| read::costs(file)),
-        Ok(TextCosts::Latencies(_))
+        Ok(TextCosts::Latencies(_, None))
     ));
 }
 
@@ -585,7 +586,7 @@ fn scotch_and_this_crate_read_each_others_files() {
         }
         let costs = match read::costs(at(name)).unwrap() {
             TextCosts::Target(costs) => costs,
-            TextCosts::Latencies(costs) => panic!("{costs:?}"),
+            TextCosts::Latencies(costs, _) => panic!("{costs:?}"),
         };
         let places = costs.places();
         let pairs = || (0..places).flat_map(|to| (0..to).map(move |from| (from, to)));
