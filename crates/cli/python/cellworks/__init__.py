@@ -153,7 +153,8 @@ def solve(volumes: Any, costs: Any, **flags: Any) -> Placement:
     ``volumes[i, j]`` is what task i sends to task j: an array, a sparse array or matrix of scipy, or
     the name of a file that the command reads. ``costs[i, j]`` is the cost of a unit between places i
     and j, which are CPUs i and j: an array, also a sparse one, the `Matrix` of `stats`, or a text that
-    the command takes for ``--costs``, such as a machine in one line. Flags are those of the command.
+    the command takes for ``--costs``, such as a machine in one line. A cost that is NaN is that of the
+    other direction, or 0 from a place to itself. Flags are those of the command.
 
     >>> ring = numpy.roll(numpy.eye(8), 1, axis=1)
     >>> found = solve(ring, "node:2@1.8us core:4@60ns", time=1)
@@ -161,6 +162,9 @@ def solve(volumes: Any, costs: Any, **flags: Any) -> Placement:
     [0, 0, 0, 0, 1, 1, 1, 1]
     >>> found.cost
     3960.0
+    >>> measured = stats(matrix="atomic", machine="ps3")
+    >>> solve(ring[:6, :6], measured.matrix, time=1).placement.shape
+    (6,)
     >>> solve(ring, "node:2@1.8us core:3@60ns")
     Traceback (most recent call last):
     ...
@@ -184,7 +188,9 @@ def solve(volumes: Any, costs: Any, **flags: Any) -> Placement:
             places = os.path.join(folder, "costs.csv")
             with open(places, "w") as file:
                 for row in _square(costs, "costs").tolist():
-                    file.write(",".join(repr(float(cost)) for cost in row) + "\n")
+                    # NaN, as in the diagonal of `Matrix.matrix`, is a cost that is not known.
+                    known = ("" if cost != cost else repr(cost) for cost in row)
+                    file.write(",".join(known) + "\n")
         found = _run(["map", "solve", tasks], {"costs": places, **flags})
     assert isinstance(found, Placement)
     return found
@@ -222,6 +228,8 @@ def _result(report: Mapping[str, Any], page: Optional[str]) -> Result:
 def _edges(volumes: Any) -> Tuple[int, Iterable[Tuple[int, int, float]]]:
     """Returns the number of tasks, and the edges with a volume other than 0."""
     if hasattr(volumes, "tocoo"):
+        if len(volumes.shape) != 2:
+            raise ValueError(f"volumes have the shape {volumes.shape}: make them square")
         rows, columns = volumes.shape
         if rows != columns:
             raise ValueError(f"volumes have {rows} rows and {columns} columns: make them square")

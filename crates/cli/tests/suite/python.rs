@@ -71,17 +71,19 @@ class Sparse:
 costs = Sparse([[0, 9, 1], [9, 0, 9], [1, 9, 0]])
 found = cellworks.solve(Sparse([[0, 0, 5], [0, 0, 0], [2, 0, 0]]), costs)
 print(found.cost, sorted(found.placement[[0, 2]].tolist()))
-try:
-    cellworks.solve(Sparse([[0, 1, 2], [1, 0, 2]]), costs)
-except ValueError as error:
-    print(error)
+for wrong in [[0, 1, 2], [1, 0, 2]], [0, 1]:
+    try:
+        cellworks.solve(Sparse(wrong), costs)
+    except ValueError as error:
+        print(error)
 ",
     ) else {
         return;
     };
     assert_eq!(
         out,
-        "7.0 [0, 2]\nvolumes have 2 rows and 3 columns: make them square\n"
+        "7.0 [0, 2]\nvolumes have 2 rows and 3 columns: make them square\n\
+         volumes have the shape (2,): make them square\n"
     );
 }
 
