@@ -5,14 +5,15 @@
 //! volume can be within parts, the lower is this bound. How much can be within parts is limited by
 //! the number of edges that a graph has between r vertices at most.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::grid::Grid;
 use crate::ids::Place;
 use crate::problem::Problem;
 
 /// Parts of places. Any two places of different parts cost at least `cost`.
 struct Parts {
     cost: f64,
+    /// The number of parts that have room for tasks.
+    count: usize,
     /// The largest number of tasks for which a part has room.
     room: usize,
 }
@@ -29,11 +30,11 @@ impl Problem {
         let mut bound = 0.0;
         let mut inner = f64::INFINITY;
         let mut cheaper = parts.iter().skip(1).map(|parts| parts.cost);
-        for Parts { cost, room } in &parts {
+        for parts in &parts {
             // A cost that is higher inside than outside counts as the cost outside.
-            inner = inner.min(*cost);
+            inner = inner.min(parts.cost);
             let next = cheaper.next().unwrap_or(0.0).min(inner);
-            bound += (inner - next) * (graph.all() - graph.within(*room)).max(0.0);
+            bound += (inner - next) * (graph.all() - graph.within(parts)).max(0.0);
         }
         let own = (0..self.costs().places()).map(Place);
         let own = own.filter(|place| self.capacity(*place) > 0);
@@ -52,19 +53,20 @@ fn levels(problem: &Problem) -> Vec<Parts> {
     let rooms: Vec<usize> = (0..costs.places())
         .map(|place| problem.capacity(Place(place)).min(tasks))
         .collect();
-    let largest = |size: usize| {
+    let parts_of = |size: usize, cost: f64| {
         let rooms = rooms.chunks(size).map(|rooms| rooms.iter().sum::<usize>());
-        rooms.max().unwrap_or(0)
+        Parts {
+            cost,
+            count: rooms.clone().filter(|room| *room > 0).count(),
+            room: rooms.max().unwrap_or(0),
+        }
     };
     let mut size = costs.places();
     let mut parts = Vec::new();
     for level in costs.levels() {
         size /= level.parts;
         if level.parts > 1 {
-            parts.push(Parts {
-                cost: level.cost,
-                room: largest(size),
-            });
+            parts.push(parts_of(size, level.cost));
         }
     }
     let block = costs.block();
@@ -75,13 +77,11 @@ fn levels(problem: &Problem) -> Vec<Parts> {
         of_pairs.fold(f64::INFINITY, f64::min)
     };
     if block > 1 {
-        parts.push(Parts {
-            cost: least(false),
-            room: largest(1),
-        });
+        parts.push(parts_of(1, least(false)));
     }
     parts.push(Parts {
         cost: least(true),
+        count: tasks,
         room: 1,
     });
     parts
@@ -121,6 +121,7 @@ fn clusters(problem: &Problem) -> Vec<Parts> {
     let own = open.iter().map(|place| cost(*place, *place));
     let mut parts = vec![Parts {
         cost: own.fold(f64::INFINITY, f64::min),
+        count: tasks,
         room: 1,
     }];
     let mut rooms: Vec<usize> = open.iter().map(|place| room(*place)).collect();
@@ -133,13 +134,14 @@ fn clusters(problem: &Problem) -> Vec<Parts> {
         }
         at
     }
-    for (apart, one, other) in joins {
+    for (joined, (apart, one, other)) in joins.into_iter().enumerate() {
         if parts
             .last()
             .is_none_or(|parts| parts.cost != apart || parts.room != largest)
         {
             parts.push(Parts {
                 cost: apart,
+                count: open.len() - joined,
                 room: largest,
             });
         }
@@ -160,6 +162,7 @@ struct Communication {
     with_partners: Vec<f64>,
     /// At index k, the largest number of edges for each task within parts of at most k tasks.
     edges: Vec<f64>,
+    shape: Shape,
     /// The volume that tasks send to themselves.
     alone: f64,
 }
@@ -237,6 +240,7 @@ impl Communication {
             largest: sums(&weights),
             with_partners: sums(&by_rank),
             edges: std::iter::once(0.0).chain(of_task).collect(),
+            shape,
             alone,
         }
     }
@@ -246,18 +250,23 @@ impl Communication {
         self.largest[self.largest.len() - 1]
     }
 
-    /// Returns a volume that is at least the volume within parts, if no part has more than `room`
-    /// tasks.
-    fn within(&self, room: usize) -> f64 {
+    /// Returns a volume that is at least the volume within the parts.
+    fn within(&self, Parts { count, room, .. }: &Parts) -> f64 {
         let tasks = self.edges.len() - 1;
-        let room = room.min(tasks);
+        let room = (*room).min(tasks);
         if room <= 1 {
             return 0.0;
         }
         // All partners of a task may be in its part, except those for which there is no room.
         let by_room = self.with_partners[(room - 1).min(self.with_partners.len() - 1)];
-        // The tasks of a part have as many edges as the shape of the graph allows, at most.
-        let edges = rounded_down(self.edges[room] * tasks as f64) as usize;
+        // The tasks of a part have as many edges as the shape of the graph allows, at most. A part
+        // that is not full may have more for each task: 30 points of a grid have 49, and 32 have
+        // 52. But each part that is not full leaves room, so the others are full.
+        let left = count.saturating_mul(room).saturating_sub(tasks);
+        let full = count.saturating_sub(left);
+        let others = tasks.saturating_sub(full.saturating_mul(room));
+        let edges = full as f64 * self.shape.edges(room) + others as f64 * self.edges[room];
+        let edges = rounded_down(edges) as usize;
         self.largest
             .get(edges)
             .map_or(by_room, |volume| by_room.min(*volume))
@@ -283,8 +292,8 @@ impl Shape {
                 shortest: shortest.unwrap_or(usize::MAX),
             };
         }
-        match grid(neighbours) {
-            Some(dimensions) => Self::Grid { dimensions },
+        match Grid::of(neighbours) {
+            Some(Grid { dimensions, .. }) => Self::Grid { dimensions },
             None => Self::Any,
         }
     }
@@ -332,90 +341,4 @@ fn components(neighbours: &[Vec<usize>]) -> Vec<(usize, usize)> {
         }
     }
     components
-}
-
-/// Returns the number of dimensions of a grid in which all vertices have a point, so that edges are
-/// between neighbours. Finds grids from a corner: a vertex with the fewest neighbours.
-fn grid(neighbours: &[Vec<usize>]) -> Option<usize> {
-    /// With more dimensions the bound for hypercubes is better.
-    const DIMENSIONS_MAX: usize = 32;
-    let mut points: Vec<Option<[u32; DIMENSIONS_MAX]>> = vec![None; neighbours.len()];
-    let mut dimensions = 0;
-    let mut corners: Vec<usize> = (0..neighbours.len()).collect();
-    corners.sort_by_key(|vertex| neighbours[*vertex].len());
-    for corner in corners {
-        if points[corner].is_some() {
-            continue;
-        }
-        points[corner] = Some([0; DIMENSIONS_MAX]);
-        let (mut own, mut layer) = (0, vec![corner]);
-        while !layer.is_empty() {
-            let mut next: Vec<(usize, usize, [u32; DIMENSIONS_MAX])> = Vec::new();
-            let mut index_of = BTreeMap::new();
-            for vertex in &layer {
-                let point = points[*vertex]?;
-                for other in neighbours[*vertex]
-                    .iter()
-                    .filter(|other| points[**other].is_none())
-                {
-                    let index = *index_of.entry(*other).or_insert_with(|| {
-                        next.push((*other, 0, [0; DIMENSIONS_MAX]));
-                        next.len() - 1
-                    });
-                    let (_, before, largest) = &mut next[index];
-                    *before += 1;
-                    for (mine, its) in largest.iter_mut().zip(point) {
-                        *mine = (*mine).max(its);
-                    }
-                }
-            }
-            layer.clear();
-            for (vertex, before, mut point) in next {
-                if before == 1 {
-                    // One vertex before it: it is on an axis.
-                    let mut axes = (0..own).filter(|axis| point[*axis] > 0);
-                    match (axes.next(), axes.next()) {
-                        (None, _) if own < DIMENSIONS_MAX => {
-                            point[own] = 1;
-                            own += 1;
-                        }
-                        (Some(axis), None) => point[axis] += 1,
-                        _ => return None,
-                    }
-                }
-                points[vertex] = Some(point);
-                layer.push(vertex);
-            }
-        }
-        dimensions = dimensions.max(own);
-        // The points of a component are different, and its edges are between neighbours.
-        let mut found = Vec::new();
-        let mut left = vec![corner];
-        let mut seen = BTreeSet::new();
-        while let Some(vertex) = left.pop() {
-            if !seen.insert(vertex) {
-                continue;
-            }
-            let point = points[vertex]?;
-            found.push(point);
-            for other in &neighbours[vertex] {
-                let its = points[*other]?;
-                let apart = point
-                    .iter()
-                    .zip(&its)
-                    .map(|(one, other)| one.abs_diff(*other));
-                if apart.sum::<u32>() != 1 {
-                    return None;
-                }
-                left.push(*other);
-            }
-        }
-        let all = found.len();
-        found.sort_unstable();
-        found.dedup();
-        if found.len() < all {
-            return None;
-        }
-    }
-    Some(dimensions)
 }

@@ -41,6 +41,7 @@ mod cuts;
 mod error;
 mod explain;
 mod gaps;
+mod grid;
 mod ids;
 mod job;
 mod level;

@@ -44,6 +44,14 @@ impl Graph {
     pub(crate) fn edges(&self, item: usize) -> std::ops::Range<usize> {
         self.start[item] as usize..self.start[item + 1] as usize
     }
+
+    /// Returns the items with which each item communicates.
+    pub(crate) fn neighbours(&self) -> Vec<Vec<usize>> {
+        let of = |item| self.to[self.edges(item)].iter().map(|to| *to as usize);
+        (0..self.start.len() - 1)
+            .map(|item| of(item).collect())
+            .collect()
+    }
 }
 
 /// The costs between slots.

@@ -3,6 +3,7 @@
 use fastrand::Rng;
 
 use super::partition::{Bounds, COARSEST, Part};
+use crate::grid::Grid;
 use crate::search::bisection::{Tree, halves};
 use crate::sparse::Sparse;
 
@@ -17,6 +18,16 @@ pub(super) struct Assign<'a> {
     shifts: Vec<u32>,
     /// The clusters of the places of an innermost part, if it has several.
     tree: Option<Tree>,
+    /// The points of the items, if the graph is a grid.
+    grid: Option<Grid>,
+}
+
+/// How items are divided.
+pub(super) enum Divide<'g> {
+    /// By planes through the grid of the items.
+    ByPlanes(&'g Grid),
+    /// Each time into the best of this number of divisions of a coarser graph.
+    Best(usize),
 }
 
 /// Slots that are a part of a level or a cluster of places.
@@ -37,14 +48,18 @@ impl<'a> Assign<'a> {
             sparse,
             shifts: distances.shifts(),
             tree,
+            grid: Grid::of(&sparse.graph.neighbours()),
         }
     }
 
-    /// Returns the slot of each item that has a choice, or nothing if `go_on` returns false. Takes
-    /// the best of `tries` divisions at each bisection.
+    pub(super) fn grid(&self) -> Option<&Grid> {
+        self.grid.as_ref()
+    }
+
+    /// Returns the slot of each item that has a choice, or nothing if `go_on` returns false.
     pub(super) fn run(
         &self,
-        tries: usize,
+        how: &Divide<'_>,
         random: &mut Rng,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Option<Vec<u32>> {
@@ -88,11 +103,19 @@ impl<'a> Assign<'a> {
             };
             let [a, b] = [&first, &second].map(|groups| groups[0].slots[0] as usize);
             let part = self.part(&items, [a, b], &mut local);
-            let tries = match items.len() {
-                ..=COARSEST => tries.min(TRIES_OF_SMALL),
-                _ => tries,
+            let in_first = match how {
+                Divide::ByPlanes(grid) => {
+                    let point = |vertex: usize| &grid.points[items[vertex] as usize];
+                    part.bisect_by_planes(bounds, grid.dimensions, point)
+                }
+                Divide::Best(tries) => {
+                    let tries = match items.len() {
+                        ..=COARSEST => TRIES_OF_SMALL.min(*tries),
+                        _ => *tries,
+                    };
+                    part.bisect(bounds, tries, random)
+                }
             };
-            let in_first = part.bisect(bounds, tries, random);
             let (mut one, mut other) = (Vec::new(), Vec::new());
             for (item, first) in items.iter().zip(in_first) {
                 if first { &mut one } else { &mut other }.push(*item);

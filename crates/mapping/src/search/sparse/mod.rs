@@ -8,6 +8,7 @@ use fastrand::Rng;
 
 use super::run::Run;
 use crate::sparse::Sparse;
+use assign::{Assign, Divide};
 
 /// The numbers of divisions of which each bisection takes the best, for one start after the other.
 const TRIES: [usize; 3] = [1, 4, 16];
@@ -18,7 +19,7 @@ const ITEMS: usize = 65_536;
 const STARTS_MAX: usize = 8;
 
 /// Divides tasks and places again and again, and improves the best result by local search until the
-/// run ends.
+/// run ends. The points of a grid are first divided by planes, which is best for most stencils.
 pub(super) fn search(sparse: &Sparse, random: &mut Rng, run: &mut Run<'_>) {
     if sparse.distances.are_opposite() {
         // Tasks that communicate have to be far from each other, and mostly are by chance.
@@ -32,14 +33,16 @@ pub(super) fn search(sparse: &Sparse, random: &mut Rng, run: &mut Run<'_>) {
     }
     let more = (ITEMS / sparse.items.max(1)).min(STARTS_MAX);
     let again = std::iter::repeat_n(TRIES[TRIES.len() - 1], more);
-    let assign = assign::Assign::new(sparse);
+    let assign = Assign::new(sparse);
+    let by_planes = assign.grid().map(Divide::ByPlanes);
+    let divisions = TRIES.into_iter().chain(again).map(Divide::Best);
     let mut best: Option<(Vec<u32>, f64)> = None;
-    for tries in TRIES.into_iter().chain(again) {
+    for how in by_planes.into_iter().chain(divisions) {
         let mut go_on = || {
             run.look();
             best.is_none() || !run.stopped()
         };
-        let Some(slot_of) = assign.run(tries, random, &mut go_on) else {
+        let Some(slot_of) = assign.run(&how, random, &mut go_on) else {
             break;
         };
         let slot_of = sparse.with_fixed(slot_of);

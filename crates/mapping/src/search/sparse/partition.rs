@@ -10,6 +10,8 @@ use std::collections::BinaryHeap;
 
 use fastrand::Rng;
 
+use crate::grid::Point;
+
 /// A graph with at most this number of vertices is not made coarser.
 pub(super) const COARSEST: usize = 48;
 
@@ -65,6 +67,35 @@ impl Part {
             by_size.then(one.cut.total_cmp(&other.cut))
         });
         best.expect("at least one try").in_first
+    }
+
+    /// Divides vertices with points in a grid by the plane across an axis that cuts least, and
+    /// improves the division.
+    pub(super) fn bisect_by_planes<'p>(
+        &self,
+        bounds: Bounds,
+        dimensions: usize,
+        point: impl Fn(usize) -> &'p Point,
+    ) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..self.vertices()).collect();
+        let half = (order.len() / 2).clamp(bounds.least, bounds.most);
+        let mut best: Option<Division<'_>> = None;
+        for axis in 0..dimensions.max(1) {
+            order.sort_unstable_by_key(|vertex| (point(*vertex)[axis], point(*vertex)));
+            for size in [bounds.most, bounds.least, half] {
+                let mut in_first = vec![false; order.len()];
+                order[..size]
+                    .iter()
+                    .for_each(|vertex| in_first[*vertex] = true);
+                let division = Division::of(self, in_first);
+                if best.as_ref().is_none_or(|best| division.cut < best.cut) {
+                    best = Some(division);
+                }
+            }
+        }
+        let mut division = best.expect("there is an axis");
+        division.improve(bounds);
+        division.in_first
     }
 
     fn divide(&self, bounds: Bounds, random: &mut Rng) -> Division<'_> {
