@@ -181,6 +181,10 @@ enum Shape {
     Grid {
         dimensions: usize,
     },
+    /// As a grid. Along some axes the ends of a line with this number of points are neighbours.
+    Torus {
+        around: Vec<Option<usize>>,
+    },
     Any,
 }
 
@@ -265,7 +269,7 @@ impl Communication {
         let left = count.saturating_mul(room).saturating_sub(tasks);
         let full = count.saturating_sub(left);
         let others = tasks.saturating_sub(full.saturating_mul(room));
-        let edges = full as f64 * self.shape.edges(room) + others as f64 * self.edges[room];
+        let edges = full as f64 * self.shape.fewer_edges(room) + others as f64 * self.edges[room];
         let edges = rounded_down(edges) as usize;
         self.largest
             .get(edges)
@@ -276,6 +280,11 @@ impl Communication {
 /// Returns the whole number below a number that may be a little too low, because it is rounded.
 fn rounded_down(number: f64) -> f64 {
     (number * (1.0 + 1e-12) + 1e-9).floor()
+}
+
+/// Returns the whole number above a number that may be a little too high, because it is rounded.
+fn rounded_up(number: f64) -> f64 {
+    (number * (1.0 - 1e-12) - 1e-9).ceil()
 }
 
 impl Shape {
@@ -293,7 +302,10 @@ impl Shape {
             };
         }
         match Grid::of(neighbours) {
-            Some(Grid { dimensions, .. }) => Self::Grid { dimensions },
+            Some(Grid { around, .. }) if around.iter().all(Option::is_none) => Self::Grid {
+                dimensions: around.len(),
+            },
+            Some(Grid { around, .. }) => Self::Torus { around },
             None => Self::Any,
         }
     }
@@ -317,9 +329,91 @@ impl Shape {
                 let edges = by_shadows.min(n * n.log2() / 2.0);
                 rounded_down(edges)
             }
+            Self::Torus { around } => {
+                let d = around.len() as f64;
+                let by_border = match around[..] {
+                    [one, other] => d * n - border([one, other], n),
+                    _ => f64::INFINITY,
+                };
+                // Of the planes across an axis one has at most the average number of edges. Without
+                // the edges across these planes it is a grid.
+                let across = around.iter().flatten().map(|points| (k / points) as f64);
+                let by_planes = d * n - d * n.powf((d - 1.0) / d) + across.sum::<f64>();
+                rounded_down(by_border.min(by_planes))
+            }
             Self::Any => n * (n - 1.0) / 2.0,
         }
     }
+
+    /// Returns what [`edges`](Self::edges) returns, or less, but takes longer.
+    fn fewer_edges(&self, k: usize) -> f64 {
+        match self {
+            Self::Torus { around } => match around[..] {
+                [one, two, three] => {
+                    let border = border_of_slices([one, two, three], k);
+                    self.edges(k).min(rounded_down(3.0 * k as f64 - border))
+                }
+                _ => self.edges(k),
+            },
+            _ => self.edges(k),
+        }
+    }
+}
+
+/// Returns a number that the border of n points in a grid of two dimensions has at least. The border
+/// is the number of lines with some points, less those with all points: of the 2 n edges of n points
+/// of a torus, so many are missing.
+///
+/// Without whole lines it is the sum of two shadows. A whole line along one axis has a point in each
+/// line along the other one. If there are whole lines along both, all lines have points, and each
+/// point that is missing is missing in one line along each axis.
+fn border(around: [Option<usize>; 2], n: f64) -> f64 {
+    let whole = around.iter().flatten().map(|points| *points as f64);
+    let border = whole.fold(2.0 * n.sqrt(), f64::min);
+    match around {
+        [Some(one), Some(other)] => {
+            let [one, other] = [one as f64, other as f64];
+            border.min((one * other - n) * (1.0 / one + 1.0 / other))
+        }
+        _ => border,
+    }
+}
+
+/// Returns a number that the [`border`] of k points in a grid of three dimensions has at least.
+///
+/// Without whole lines it is the sum of three shadows. Otherwise there is a whole line along an
+/// axis, so each slice across this axis has points: m at least, and M at most. The border has those
+/// of the slices, and M - m lines along the axis. The average border of the slices is at least what
+/// a line from the border of m' points to that of M' points has for the average number of points,
+/// with m' and M' from m to M. So m' and M' with the lowest sum are found.
+fn border_of_slices(around: [Option<usize>; 3], k: usize) -> f64 {
+    let n = k as f64;
+    let mut least = 3.0 * n.powf(2.0 / 3.0);
+    for axis in 0..3 {
+        let Some(slices) = around[axis] else { continue };
+        let others = [around[(axis + 1) % 3], around[(axis + 2) % 3]];
+        let area = others.iter().flatten().product::<usize>();
+        let area = if others.contains(&None) {
+            k
+        } else {
+            area.min(k)
+        };
+        let of_slice = |m| rounded_up(border(others, m as f64));
+        let borders: Vec<f64> = (0..=area).map(of_slice).collect();
+        for m in 1..=(k / slices).min(area) {
+            let above = n - (slices * m) as f64;
+            // With more than `least` lines the border is longer, whatever the slices have.
+            for most in k.div_ceil(slices).max(m)..=area.min(m + least as usize) {
+                let rise = match most - m {
+                    0 => 0.0,
+                    more => (borders[most] - borders[m]) / more as f64,
+                };
+                let border = slices as f64 * borders[m] + above * rise + (most - m) as f64;
+                least = least.min(border);
+            }
+        }
+    }
+    least
 }
 
 /// Returns the numbers of vertices and of edges of each connected component.

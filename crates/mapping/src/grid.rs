@@ -1,4 +1,6 @@
-//! Graphs whose vertices are points of a grid, such as those of stencils.
+//! Graphs whose vertices are points of a grid, such as those of stencils, or of a torus: a grid in
+//! which the last point of a line is a neighbour of the first one, as in a stencil with periodic
+//! borders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +11,77 @@ pub(crate) type Point = [u32; DIMENSIONS_MAX];
 
 /// The points of a graph's vertices in a grid, so that edges are between neighbours.
 pub(crate) struct Grid {
-    pub dimensions: usize,
+    /// For each axis, the number of points of a line if its ends are neighbours.
+    pub around: Vec<Option<usize>>,
     /// The connected components lie behind each other along the first axis.
     pub points: Vec<Point>,
 }
 
 impl Grid {
-    /// Finds the points from a corner: a vertex with the fewest neighbours. Returns `None` if the
-    /// graph is no part of a grid, or if this way does not find the points.
+    /// Returns `None` if the graph is no part of a grid and no torus, or if the points are not
+    /// found.
     pub(crate) fn of(neighbours: &[Vec<usize>]) -> Option<Self> {
+        Self::from_a_corner(neighbours).or_else(|| Self::by_numbers(neighbours))
+    }
+
+    /// Finds the points from the numbers of the vertices, which are numbered line by line, as the
+    /// ranks of `MPI_Cart_create` are.
+    fn by_numbers(neighbours: &[Vec<usize>]) -> Option<Self> {
+        let all = neighbours.len();
+        let edges = || {
+            let of = |(one, others): (usize, &Vec<usize>)| {
+                others
+                    .iter()
+                    .map(move |other| (one, *other))
+                    .collect::<Vec<_>>()
+            };
+            neighbours.iter().enumerate().flat_map(of)
+        };
+        let apart: BTreeSet<usize> = edges().map(|(one, other)| one.abs_diff(other)).collect();
+        // The distance of neighbours along each axis, and the distance of the ends of a line.
+        let mut axes: Vec<(usize, usize, Option<usize>)> = Vec::new();
+        let mut step = 1;
+        while step < all && axes.len() < DIMENSIONS_MAX {
+            let next = apart.range(step + 1..).next().copied().unwrap_or(all);
+            // If the ends of lines are neighbours, the next axis is one step after them.
+            let after = next + step;
+            let is_around = after == all || apart.contains(&after);
+            let end = if is_around { after } else { next };
+            if !end.is_multiple_of(step) {
+                return None;
+            }
+            axes.push((step, end / step, is_around.then_some(end / step)));
+            step = end;
+        }
+        if step != all {
+            return None;
+        }
+        let point = |vertex: usize| {
+            let mut point = [0; DIMENSIONS_MAX];
+            for (axis, (step, count, _)) in axes.iter().enumerate() {
+                point[axis] = u32::try_from(vertex / step % count).ok()?;
+            }
+            Some(point)
+        };
+        let points = (0..all).map(point).collect::<Option<Vec<Point>>>()?;
+        let are_neighbours = |one: &Point, other: &Point| {
+            let mut differing = (0..axes.len()).filter(|axis| one[*axis] != other[*axis]);
+            let (Some(axis), None) = (differing.next(), differing.next()) else {
+                return false;
+            };
+            let apart = one[axis].abs_diff(other[axis]) as usize;
+            apart == 1 || axes[axis].2 == Some(apart + 1)
+        };
+        edges()
+            .all(|(one, other)| are_neighbours(&points[one], &points[other]))
+            .then(|| Self {
+                around: axes.iter().map(|(_, _, around)| *around).collect(),
+                points,
+            })
+    }
+
+    /// Finds the points of a grid from a corner: a vertex with the fewest neighbours.
+    fn from_a_corner(neighbours: &[Vec<usize>]) -> Option<Self> {
         let mut points: Vec<Option<Point>> = vec![None; neighbours.len()];
         let (mut dimensions, mut behind) = (0, 0);
         let mut corners: Vec<usize> = (0..neighbours.len()).collect();
@@ -102,6 +166,9 @@ impl Grid {
             behind += 2 + found.iter().map(|point| point[0]).max()?;
         }
         let points = points.into_iter().collect::<Option<_>>()?;
-        Some(Self { dimensions, points })
+        Some(Self {
+            around: vec![None; dimensions],
+            points,
+        })
     }
 }

@@ -347,6 +347,69 @@ fn bounds_of_patterns_are_reached() {
     reached("8@10 8@1", Pattern::Stencil3d, 2.0 * (48.0 * 10.0 + 96.0));
 }
 
+/// A stencil with periodic borders: tasks on a torus, numbered line by line.
+fn torus(sides: &[usize]) -> Volumes {
+    let tasks = sides.iter().product();
+    let mut pairs = Vec::new();
+    for task in 0..tasks {
+        let mut step = 1;
+        for side in sides {
+            let next = match task / step % side + 1 {
+                last if last == *side => task + step - step * side,
+                _ => task + step,
+            };
+            if *side > 2 || next > task {
+                pairs.push((task, next, 1.0));
+            }
+            step *= side;
+        }
+    }
+    Volumes::from_edges(tasks, pairs).unwrap()
+}
+
+#[test]
+fn the_best_placements_of_tori_are_found_and_proven() {
+    for (sides, line, best) in [
+        // Squares of 8 x 8 tasks, and cubes of 4 x 4 x 4.
+        (
+            &[32, 32][..],
+            "16@1800 64@60",
+            256.0 * 1800.0 + 1792.0 * 60.0,
+        ),
+        (&[8, 8, 16], "16@1800 64@60", 768.0 * 1800.0 + 2304.0 * 60.0),
+        // 8 lines that go around.
+        (&[64, 5], "8@10 40@1", 40.0 * 10.0 + 600.0),
+        // Two slices that go around, without a border between their tasks.
+        (&[6, 6, 10], "5@10 72@1", 180.0 * 10.0 + 900.0),
+    ] {
+        let costs = machine(line).costs().unwrap();
+        let problem = Problem::builder(torus(sides), costs).build().unwrap();
+        let search = Search::new(Limit::Iterations(0));
+        let found = search.run(&problem, |_| ControlFlow::Break(()));
+        assert_eq!((found.cost, problem.lower_bound()), (best, best), "{line}");
+    }
+}
+
+/// Evaluates all placements of small tori.
+#[test]
+fn no_torus_costs_less_than_its_bound() {
+    for (sides, line) in [
+        (&[3, 3][..], "3@9 3@1"),
+        (&[3, 2], "3@5 2@1"),
+        (&[3, 2], "2@5 4@1"),
+        (&[4, 2], "2@5 4@1"),
+        (&[2, 2, 2], "4@5 2@1"),
+        (&[5], "2@5 4@1"),
+    ] {
+        let costs = machine(line).costs().unwrap();
+        let problem = Problem::builder(torus(sides), costs).build().unwrap();
+        let best = Search::new(Limit::Iterations(u64::MAX)).find(&problem);
+        assert!(best.optimal);
+        let bound = problem.lower_bound();
+        assert!(bound <= best.cost, "{line}: {bound} {}", best.cost);
+    }
+}
+
 #[test]
 fn the_first_descent_counts_even_if_the_limit_ends_in_it() {
     let costs = machine("rack:3@100 node:5@10 core:18@1").costs().unwrap();

@@ -106,7 +106,7 @@ impl<'a> Assign<'a> {
             let in_first = match how {
                 Divide::ByPlanes(grid) => {
                     let point = |vertex: usize| &grid.points[items[vertex] as usize];
-                    part.bisect_by_planes(bounds, grid.dimensions, point)
+                    part.bisect_by_planes(bounds, grid.around.len(), point)
                 }
                 Divide::Best(tries) => {
                     let tries = match items.len() {
