@@ -232,10 +232,12 @@ fn parts(word: &str) -> Result<usize, String> {
 
 /// Parses a cost, and returns whether it has a unit of time. Then it is in nanoseconds.
 fn cost(word: &str) -> Result<(f64, bool), String> {
-    const UNITS: [(&str, f64); 6] = [
+    // The sign for micro and the Greek letter look alike.
+    const UNITS: [(&str, f64); 7] = [
         ("ns", 1.0),
         ("us", 1e3),
-        ("µs", 1e3),
+        ("\u{b5}s", 1e3),
+        ("\u{3bc}s", 1e3),
         ("ms", 1e6),
         ("ps", 1e-3),
         ("s", 1e9),

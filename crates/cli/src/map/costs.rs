@@ -405,15 +405,15 @@ impl Places {
                     .to_owned(),
             ));
         }
-        let line = format!("node:{}@{network}", nodes.0.len());
-        let machine: Machine = line
-            .parse()
-            .map_err(|error: MachineError| Failure::Usage(format!("--network: {error}")))?;
-        if machine.levels().len() != 1 {
+        if network.contains([' ', '\t', ',']) {
             return Err(Failure::Usage(format!(
                 "--network: {network} is not one cost; write one, such as 1.8us"
             )));
         }
+        let line = format!("node:{}@{network}", nodes.0.len());
+        let machine: Machine = line
+            .parse()
+            .map_err(|error: MachineError| Failure::Usage(format!("--network: {error}")))?;
         if machine.is_in_nanoseconds() != (self.unit == Some(NS)) {
             return Err(Failure::Usage(format!(
                 "--network: {network} has {} unit, and the costs within a node have {}: name both in the same",

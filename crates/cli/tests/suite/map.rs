@@ -2179,6 +2179,9 @@ fn hwloc_takes_latencies_of_a_few_thousand_cpus() {
 #[test]
 fn the_network_has_one_cost() {
     let ring = ["--pattern", "ring", "--costs", "core:2@1ns", "--nodes", "2"];
-    solve(&[&ring[..], &["--network", "1us core:4@2ns"]].concat())
-        .refused("error: --network: 1us core:4@2ns is not one cost; write one, such as 1.8us\n");
+    for network in ["1us core:4@2ns", "1.8 us", "1,8us"] {
+        solve(&[&ring[..], &["--network", network]].concat()).refused(&format!(
+            "error: --network: {network} is not one cost; write one, such as 1.8us\n"
+        ));
+    }
 }

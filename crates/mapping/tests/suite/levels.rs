@@ -91,10 +91,12 @@ fn the_notations_of_hwloc_and_scotch_are_understood() {
             ("pu", 2, 1.0)
         ])
     );
-    assert_eq!(
-        levels("rack:2@5us Node:4@1.5us core:8@0.06us"),
-        named(&[("rack", 2, 5000.0), ("node", 4, 1500.0), ("core", 8, 60.0)])
-    );
+    for micro in ["u", "\u{b5}", "\u{3bc}"] {
+        assert_eq!(
+            levels(&format!("rack:2@5{micro}s Node:4@1.5us core:8@0.06us")),
+            named(&[("rack", 2, 5000.0), ("node", 4, 1500.0), ("core", 8, 60.0)])
+        );
+    }
 }
 
 #[test]
