@@ -27,7 +27,7 @@ use found::{Again, Found};
 use work::{Work, title_of};
 
 /// The longest time for the rounds of one visit if `stats` measures everything.
-const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(34);
+const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(32);
 
 /// The time for the rounds of wake-ups, in multiples of that of other functions. A wake-up has one
 /// sample in each millisecond, and the median of a round should be that of several.
