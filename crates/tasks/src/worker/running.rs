@@ -314,12 +314,19 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts the tasks that were staged ahead back into the queue.
+    /// Puts the tasks that were staged ahead back into the queue. All of them, even if the end of a
+    /// run unwinds a wait for their data, because their phases wait for them.
     pub(crate) fn give_up_ahead(&self) {
+        let mut cancelled = None;
         for (task, begun) in self.ahead.take_all().into_iter().rev() {
-            drop(begun);
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(begun))) {
+                cancelled = Some(payload);
+            }
             self.counters.wasted.set(self.counters.wasted.get() + 1);
             self.put_back(Job::Task(task.give_up()));
+        }
+        if let Some(payload) = cancelled {
+            resume_unwind(payload);
         }
     }
 
