@@ -6,9 +6,11 @@ use std::sync::Arc;
 use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::{AllocateError, Backing, Region};
 use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::sizes::in_words;
 use cellworks_machine::{
     CellMachine, Machine, ModuleId, OnCell, Ppe, RunEnd, RunError, SpeId, Topology,
 };
+use rustix::param::page_size;
 
 use crate::conditions::no_huge_pages;
 use crate::cpu_time::cpu_time_of_this_thread;
@@ -25,7 +27,7 @@ use crate::worker::OWNER;
 /// The size in bytes of the area of addresses that the elements of a DMA list must not leave.
 const LIST_WINDOW: u64 = 1 << 32;
 
-/// The two possible sizes of the pages of a region.
+/// The two possible sizes of the pages of a region, on a system whose pages have the smaller one.
 const SMALL_PAGE_BYTES: usize = 4 << 10;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
@@ -163,16 +165,7 @@ impl CellMachine for Host {
             page_bytes,
             why,
         };
-        let huge = match page_bytes {
-            SMALL_PAGE_BYTES => false,
-            HUGE_PAGE_BYTES => true,
-            _ => {
-                let why = format!(
-                    "there are pages of {SMALL_PAGE_BYTES} and of {HUGE_PAGE_BYTES}; use one of these"
-                );
-                return Err(refused(why));
-            }
-        };
+        let huge = are_huge(page_bytes, page_size()).map_err(refused)?;
         if huge && let Some(why) = no_huge_pages(&self.source) {
             return Err(refused(why));
         }
@@ -185,7 +178,8 @@ impl CellMachine for Host {
     }
 
     fn huge_page_share(&self, region: &Region) -> Option<f64> {
-        huge_page_share(region.at(0).0 as usize)
+        let sizes_are_known = page_size() == SMALL_PAGE_BYTES;
+        sizes_are_known.then(|| huge_page_share(region.at(0).0 as usize))?
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
@@ -265,6 +259,26 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     .conclude()
 }
 
+/// Returns whether pages of `page_bytes` bytes are huge ones, or why a system whose pages have
+/// `of_system` bytes has no such pages.
+fn are_huge(page_bytes: usize, of_system: usize) -> Result<bool, String> {
+    if of_system != SMALL_PAGE_BYTES {
+        return Err(format!(
+            "this system has pages of {}, and their size can be chosen only on one with pages of {}; \
+             leave the size of pages out",
+            in_words(of_system),
+            in_words(SMALL_PAGE_BYTES)
+        ));
+    }
+    match page_bytes {
+        SMALL_PAGE_BYTES => Ok(false),
+        HUGE_PAGE_BYTES => Ok(true),
+        _ => Err(format!(
+            "there are pages of {SMALL_PAGE_BYTES} and of {HUGE_PAGE_BYTES}; use one of these"
+        )),
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -287,5 +301,17 @@ mod tests {
             "8 MB of main memory in memory module 0 could not be allocated in pages of 1 GB: \
              there are pages of 4096 and of 2097152; use one of these"
         );
+    }
+    #[test]
+    fn the_size_of_pages_is_chosen_only_where_the_system_has_pages_of_4_kb() {
+        assert_eq!(are_huge(4 << 10, 4 << 10), Ok(false));
+        assert_eq!(are_huge(2 << 20, 4 << 10), Ok(true));
+        for page_bytes in [4 << 10, 64 << 10, 2 << 20] {
+            assert_eq!(
+                are_huge(page_bytes, 64 << 10).unwrap_err(),
+                "this system has pages of 64 KB, and their size can be chosen only on one with pages of \
+                 4 KB; leave the size of pages out"
+            );
+        }
     }
 }

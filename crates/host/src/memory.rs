@@ -10,8 +10,10 @@ use std::slice;
 use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::Backing;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::param::page_size;
 
-/// The sizes of regions are multiples of this size.
+/// The sizes of regions are multiples of this size. Pages have it, or 16 or 64 KB on some systems
+/// for Arm. There the kernel maps and unmaps the rest of the last page, too.
 const PAGE_BYTES: usize = 4096;
 
 /// The smallest allocation in huge pages. With small pages, TLB misses would take more than half of
@@ -115,16 +117,17 @@ impl Pages {
     /// Unmaps half of a mapping of `2 * bytes`, so that the rest crosses no multiple of 4 GiB.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
-        let skip = if to_multiple < bytes { to_multiple } else { 0 };
+        let (skip, end) = part_without_multiple(to_multiple, bytes, page_size());
         let whole = std::mem::ManuallyDrop::new(self);
-        // SAFETY: `skip <= bytes`, so no offset exceeds `2 * bytes`, the size of the mapping.
+        // SAFETY: `skip <= bytes`, and `end` is used only if it is below `whole.bytes`. So no
+        // offset exceeds `2 * bytes`, the size of the mapping.
         let at = |offset| unsafe { whole.base.add(offset) };
         let part = |from: usize, to: usize| Self {
             base: at(from),
             bytes: to - from,
         };
         drop((skip > 0).then(|| part(0, skip)));
-        drop((skip + bytes < whole.bytes).then(|| part(skip + bytes, whole.bytes)));
+        drop((end < whole.bytes).then(|| part(end, whole.bytes)));
         part(skip, skip + bytes)
     }
 
@@ -157,6 +160,14 @@ impl Pages {
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
     }
+}
+
+/// Returns the offset at which `bytes` bytes of a mapping of twice the size cross no multiple of
+/// 4 GiB, and the offset of the first page behind them. The multiple is `to_multiple` bytes after
+/// the start of the mapping.
+fn part_without_multiple(to_multiple: usize, bytes: usize, page_bytes: usize) -> (usize, usize) {
+    let skip = if to_multiple < bytes { to_multiple } else { 0 };
+    (skip, (skip + bytes).next_multiple_of(page_bytes))
 }
 
 /// A slice in a memory module, from [`Host::allocate_slice`](crate::Host::allocate_slice).
@@ -351,6 +362,17 @@ Rss:                1024 kB
                 skipped("a sandbox forbids the question on which node a page is");
             }
         }
+    }
+
+    #[test]
+    fn what_is_unmapped_begins_with_a_page_whatever_the_size_of_pages_is() {
+        const KIB: usize = 1 << 10;
+        let part = |to_multiple, page| part_without_multiple(to_multiple, 68 * KIB, page);
+        assert_eq!(part(64 * KIB, 4 * KIB), (64 * KIB, 132 * KIB));
+        assert_eq!(part(64 * KIB, 16 * KIB), (64 * KIB, 144 * KIB));
+        assert_eq!(part(64 * KIB, 64 * KIB), (64 * KIB, 192 * KIB));
+        // The multiple is behind the first half of the mapping.
+        assert_eq!(part(128 * KIB, 64 * KIB), (0, 128 * KIB));
     }
 
     #[test]
