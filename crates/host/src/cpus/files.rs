@@ -93,8 +93,9 @@ fn set_of(
     let Some(text) = text(path)? else {
         return Ok(None);
     };
-    let before_nul = text.split('\0').next().unwrap_or_default();
-    if before_nul.len() < text.len() {
+    // Some kernels end lists and maps with a NUL.
+    let (before_nul, after_nul) = text.split_once('\0').unwrap_or((&text, ""));
+    if !after_nul.is_empty() {
         notes.add_file("NUL", || {
             let path = path.display();
             format!("{path} has a NUL, and what follows it is not used")

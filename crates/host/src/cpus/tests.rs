@@ -256,6 +256,35 @@ fn caches_of_single_cores_make_no_cells() {
 }
 
 #[test]
+fn a_dual_kunpeng_has_a_cell_and_a_memory_node_per_chip() {
+    let tree = machines::kunpeng_920_twice();
+    let cpus = tree.read("0-127");
+    assert_eq!(cells(&cpus), ["0-31", "32-63", "64-95", "96-127"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.memory_node), cells(&cpus));
+    assert_eq!(groups(&cpus, |cpu| cpu.package), ["0-63", "64-127"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.core).len(), 128);
+    assert_eq!(cpus.memory_nodes[1].distances, [16, 10, 25, 32]);
+    assert_eq!(cpus.model_name.as_deref(), Some("Huawei XA320 V2"));
+    // A NUL at the end is no reason for a note.
+    assert_eq!(notes(&tree, None), [""; 0]);
+}
+
+#[test]
+fn cores_of_two_kinds_under_one_cache_are_taken_by_their_capacity() {
+    let cpus = machines::nvidia_dgx_spark().read("0-19");
+    assert_eq!(cells(&cpus), ["0-9", "10-19"]);
+    assert_eq!(
+        groups(&cpus, |cpu| cpu.capacity),
+        ["0-4", "10-14", "5-9", "15-18", "19"]
+    );
+    let order = [
+        5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 19, 15, 16, 17, 18, 10, 11, 12, 13, 14,
+    ];
+    assert_eq!(spe_order(&cpus), order);
+    assert_eq!(cpus.model_name.as_deref(), Some("NVIDIA_DGX_Spark"));
+}
+
+#[test]
 fn four_threads_of_a_core_have_four_ranks_and_nodes_may_have_gaps() {
     let cpus = machines::power9_with_gpu_memory().read("0-15");
     assert_eq!(

@@ -191,6 +191,61 @@ pub fn altra_twice() -> Tree {
     tree
 }
 
+/// Returns a Huawei server with 2 processors Kunpeng 920 of 64 cores. Each processor has two chips,
+/// with a third-level cache and a memory node each. The kernel ends lists with a NUL, and the
+/// numbers of packages are what the firmware says. (From hwloc's test `128arm-2pa2n8cluster4co`.)
+pub fn kunpeng_920_twice() -> Tree {
+    let tree = online(128, "CPU implementer", "0x48");
+    for cpu in 0..128 {
+        let (package, cpus) = if cpu < 64 {
+            (36, "0-63")
+        } else {
+            (8442, "64-127")
+        };
+        tree.cpu(cpu, package, &cpu.to_string());
+        tree.write(
+            format!("sys/devices/system/cpu/cpu{cpu}/topology/package_cpus_list"),
+            &format!("{cpus}\n\0"),
+        );
+        tree.cache(cpu, 2, &cpu.to_string());
+        tree.cache(cpu, 3, &list(cpu / 32 * 32, 32));
+    }
+    let distances = ["10 16 32 33", "16 10 25 32", "32 25 10 16", "33 32 16 10"];
+    for (node, distances) in (0..4).zip(distances) {
+        tree.node(node, &list(node * 32, 32), 128 * GIB, distances);
+    }
+    tree.write("sys/class/dmi/id/sys_vendor", "Huawei\n");
+    tree.write("sys/class/dmi/id/product_name", "XA320 V2\n");
+    tree
+}
+
+/// Returns a computer with 10 efficiency cores and 10 performance cores, which have second-level
+/// caches of other sizes. A half of each kind shares a third-level cache with a half of the other.
+/// The best core has more capacity than its neighbours. (From hwloc's test `nvidia-dgx-gb10`.)
+pub fn nvidia_dgx_spark() -> Tree {
+    let tree = online(20, "CPU implementer", "0x41");
+    for cpu in 0..20 {
+        tree.cpu(cpu, 0, &cpu.to_string());
+        tree.cache(cpu, 2, &cpu.to_string());
+        tree.cache(cpu, 3, &list(cpu / 10 * 10, 10));
+        let capacity = match cpu {
+            0..5 => 718,
+            5..10 => 997,
+            10..15 => 731,
+            15..19 => 1017,
+            _ => 1024,
+        };
+        tree.write(
+            format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"),
+            &format!("{capacity}\n"),
+        );
+    }
+    tree.node(0, "0-19", 120 * GIB, "10");
+    tree.write("sys/class/dmi/id/sys_vendor", "NVIDIA\n");
+    tree.write("sys/class/dmi/id/product_name", "NVIDIA_DGX_Spark\n");
+    tree
+}
+
 /// Returns 2 sockets of 2 cores with 4 threads each. Pairs of cores share a third-level cache. The
 /// second socket has no memory of its own. Node 255 is the memory of a GPU.
 pub fn power9_with_gpu_memory() -> Tree {
