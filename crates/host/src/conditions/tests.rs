@@ -735,17 +735,19 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
         let cpus = tree.read(allowed);
         let host = Host::with_cpus(HostBuilder::default(), tree.source(), cpus).unwrap();
         match host.watch().unwrap().read().unwrap() {
-            Err(UsageUnknown::Lacks(cpus)) => write_list(&cpus),
-            other => format!("{other:?}"),
+            Err(UsageUnknown::Lacks(cpus)) => Some(write_list(&cpus)),
+            // On a slow computer, enough time passes to see that these times stand still.
+            Err(UsageUnknown::TooShort | UsageUnknown::StandsStill) => None,
+            other => panic!("{other:?}"),
         }
     };
-    assert_eq!(lacks("2,5"), "2-7");
+    assert_eq!(lacks("2,5").as_deref(), Some("2-7"));
     // lxcfs may also provide the file `online`, which then lacks CPUs of the host.
     tree.write("sys/devices/system/cpu/online", "0-1\n");
-    assert_eq!(lacks("2,5"), "2,5");
-    assert_eq!(lacks("1-2"), "2");
+    assert_eq!(lacks("2,5").as_deref(), Some("2,5"));
+    assert_eq!(lacks("1-2").as_deref(), Some("2"));
     // The numbers of lxcfs are correct if the container has the first CPUs, or all CPUs.
-    assert_eq!(lacks("0-1"), "Err(less than 100 ms were watched)");
+    assert_eq!(lacks("0-1"), None);
 }
 
 #[test]
