@@ -1,5 +1,6 @@
 //! Global variables: the bytes of their initial values are turned round.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::text::{Rest, Type, names};
@@ -63,6 +64,92 @@ fn without_thread_local(head: &str) -> String {
             format!("{before}{}", &after[model..])
         }
     }
+}
+
+/// Returns a line in which casts of constant vectors, such as `bitcast (<4 x i32> ... to <16 x i8>)`,
+/// are vectors with the same bytes in big-endian memory; `None` if the form of one is not known.
+pub(crate) fn without_casts(line: &str) -> Option<Cow<'_, str>> {
+    const CAST: &str = " bitcast (";
+    if !line.contains(CAST) {
+        return Some(Cow::Borrowed(line));
+    }
+    let (mut text, mut rest) = (String::new(), line);
+    while let Some((before, cast)) = rest.split_once(CAST) {
+        let mut cast = Rest(cast);
+        let bytes = bytes(&mut cast)?;
+        cast.eat_word("to").then_some(())?;
+        let vector = vector(&cast.ty()?, &bytes)?;
+        cast.expect(")")?;
+        text += &format!("{before} {vector}");
+        rest = cast.0;
+    }
+    Some(Cow::Owned(text + rest))
+}
+
+/// Takes a constant vector, and returns its bytes.
+fn bytes(rest: &mut Rest<'_>) -> Option<Vec<u8>> {
+    let Type::Vector(count, lane) = rest.ty()? else {
+        return None;
+    };
+    let bits = lane.bits()?;
+    let element = |rest: &mut Rest<'_>| {
+        (rest.ty()? == *lane).then_some(())?;
+        let text = rest.operand();
+        let number = match *lane {
+            Type::Int(_) => text.parse::<i128>().ok()?.cast_unsigned(),
+            Type::Float | Type::Double => float_bits(text, bits)?.into(),
+            _ => return None,
+        };
+        Some(turned(number, bits)?.to_le_bytes()[..bits as usize / 8].to_vec())
+    };
+    if rest.eat_word("splat") {
+        rest.expect("(")?;
+        let bytes = element(rest)?;
+        rest.expect(")")?;
+        return Some(bytes.repeat(usize::try_from(count).ok()?));
+    }
+    rest.expect("<")?;
+    let mut bytes = element(rest)?;
+    while rest.eat(",") {
+        bytes.append(&mut element(rest)?);
+    }
+    rest.expect(">")?;
+    Some(bytes)
+}
+
+/// Returns the constant vector of the type `ty` with these bytes.
+fn vector(ty: &Type, bytes: &[u8]) -> Option<String> {
+    let Type::Vector(_, lane) = ty else {
+        return None;
+    };
+    let elements: Option<Vec<String>> = bytes
+        .chunks(lane.bits()? as usize / 8)
+        .map(|element| {
+            let number = element
+                .iter()
+                .fold(0, |number: u128, byte| number << 8 | u128::from(*byte));
+            let number = match **lane {
+                Type::Int(_) => number.to_string(),
+                Type::Float => format!("0x{:016X}", double_bits(number as u32)),
+                Type::Double => format!("0x{number:016X}"),
+                _ => return None,
+            };
+            Some(format!("{lane} {number}"))
+        })
+        .collect();
+    Some(format!("<{}>", elements?.join(", ")))
+}
+
+/// Returns the bits of the double that is equal to a float with the bits `float`, as LLVM writes
+/// it.
+fn double_bits(float: u32) -> u64 {
+    let value = f32::from_bits(float);
+    if value.is_nan() {
+        // A conversion may change which NaN it is.
+        let sign = u64::from(float >> 31) << 63;
+        return sign | 0x7ff0_0000_0000_0000 | u64::from(float & 0x007f_ffff) << 29;
+    }
+    f64::from(value).to_bits()
 }
 
 /// What is known while an initial value is read.

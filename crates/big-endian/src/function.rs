@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::assembler;
 use crate::emit::Output;
 use crate::refusal::Refusal;
 use crate::text::{Rest, Type, debug, name_at, names};
+use crate::{assembler, data};
 
 /// Instructions that only compute or jump, whatever the order of bytes is.
 const NEUTRAL: &[&str] = &[
@@ -196,14 +196,11 @@ pub(crate) struct Function<'a> {
 impl Function<'_> {
     /// Writes one instruction.
     pub(crate) fn instruction(&self, line: &str, out: &mut Output) -> Result<(), Refusal> {
+        let line = &*data::without_casts(line).ok_or(Refusal::Form)?;
         let mut rest = Rest(line);
         let result = rest.name();
         if result.is_some() {
             rest.expect("=").ok_or(Refusal::Form)?;
-        }
-        // The optimiser has no casts between vectors as constants, and so cannot hide one here.
-        if line.contains(" bitcast (") {
-            return Err(Refusal::Form);
         }
         let done = match (rest.word(), result) {
             ("load", Some(result)) => self.load(line, result, rest, out),

@@ -196,6 +196,43 @@ fn parts_of_structures_are_turned_round_one_by_one() {
 }
 
 #[test]
+fn a_constant_vector_of_another_width_has_the_same_bytes() {
+    for (constant, same) in [
+        (
+            "<16 x i8> bitcast (<4 x i32> <i32 66051, i32 -2, i32 0, i32 1> to <16 x i8>)",
+            "<16 x i8> <i8 0, i8 1, i8 2, i8 3, i8 255, i8 255, i8 255, i8 254, i8 0, i8 0, i8 0, i8 0, i8 0, i8 0, i8 0, i8 1>",
+        ),
+        (
+            "<8 x i16> bitcast (<4 x i32> splat (i32 65538) to <8 x i16>)",
+            "<8 x i16> <i16 1, i16 2, i16 1, i16 2, i16 1, i16 2, i16 1, i16 2>",
+        ),
+        (
+            "<2 x i64> bitcast (<4 x float> <float 1.5, float 0xC000000000000000, float 0.0, float 0x7FF8000000000000> to <2 x i64>)",
+            "<2 x i64> <i64 4593671623139131392, i64 2143289344>",
+        ),
+        (
+            "<4 x float> bitcast (<2 x i64> <i64 4593671623139131392, i64 4290772992> to <4 x float>)",
+            "<4 x float> <float 0x3FF8000000000000, float 0xC000000000000000, float 0x0000000000000000, float 0xFFF8000000000000>",
+        ),
+        (
+            "<2 x double> bitcast (<4 x i32> <i32 1072693248, i32 0, i32 0, i32 1> to <2 x double>)",
+            "<2 x double> <double 0x3FF0000000000000, double 0x0000000000000001>",
+        ),
+    ] {
+        assert_eq!(
+            body(&[
+                &format!("%1 = phi {constant}, %2")[..],
+                &format!("call void @g({constant}, {constant})")
+            ]),
+            [
+                format!("%1 = phi {same}, %2"),
+                format!("call void @g({same}, {same})")
+            ]
+        );
+    }
+}
+
+#[test]
 fn a_cast_to_another_width_goes_through_the_bytes_in_memory() {
     let lines = ["%1 = bitcast <4 x float> %v to <4 x i32>, !dbg !3"];
     assert_eq!(body(&lines), lines);
