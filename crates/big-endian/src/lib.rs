@@ -22,6 +22,7 @@
 
 mod assembler;
 mod data;
+mod elsewhere;
 mod emit;
 mod function;
 mod labels;
@@ -32,9 +33,10 @@ mod text;
 
 /// The source of this crate. What was rewritten by other source is out of date, so the name of a
 /// cache contains a hash of these texts.
-pub const SOURCE: [&str; 10] = [
+pub const SOURCE: [&str; 11] = [
     include_str!("assembler.rs"),
     include_str!("data.rs"),
+    include_str!("elsewhere.rs"),
     include_str!("emit.rs"),
     include_str!("function.rs"),
     include_str!("labels.rs"),

@@ -8,7 +8,7 @@ use crate::emit::Output;
 use crate::function::{self, Function, private_variables};
 use crate::refusal::Refusal;
 use crate::text::{Rest, Type, names};
-use crate::{data, labels};
+use crate::{data, elsewhere, labels};
 
 /// The memory of wasm32 as its code generator describes it.
 const LAYOUT: &str = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20";
@@ -64,6 +64,14 @@ pub enum RewriteError {
         function: String,
         /// The text of the assembler.
         text: String,
+    },
+    /// A program reaches memory of the PPU, by `__ea`, in a way that does not go through a cache.
+    #[error("{at}{what}")]
+    Elsewhere {
+        /// The line of C as `in line 7: `, if it is known, and nothing else.
+        at: String,
+        /// What cannot be done, and what to do instead.
+        what: &'static str,
     },
     /// A function says that it changes how numbers are rounded.
     #[error(
@@ -169,7 +177,9 @@ pub fn rewrite_unoptimised(ir: &str, has_registers: bool) -> Result<String, Rewr
 }
 
 fn rewritten(ir: &str, has_registers: bool, is_unoptimised: bool) -> Result<String, RewriteError> {
-    let ir = labels::numbered(ir);
+    let has_elsewhere = elsewhere::is_used(ir);
+    let ir = elsewhere::fetched(ir);
+    let ir = labels::numbered(&ir);
     let lines: Vec<&str> = ir.lines().collect();
     let types = named_types(&lines);
     let variables = lines.iter().filter(|line| line.starts_with('@'));
@@ -177,6 +187,12 @@ fn rewritten(ir: &str, has_registers: bool, is_unoptimised: bool) -> Result<Stri
         .filter_map(|line| data::thread_local(line))
         .collect();
     let mut out = Output::default();
+    if has_elsewhere {
+        let all = elsewhere::DECLARATIONS
+            .iter()
+            .map(|line| (*line).to_owned());
+        out.declarations.extend(all);
+    }
     let mut function: Option<(&str, Function<'_>, Registers<'_>)> = None;
     // The variable of `main` whose value it returns.
     let mut result = None;
@@ -187,6 +203,9 @@ fn rewritten(ir: &str, has_registers: bool, is_unoptimised: bool) -> Result<Stri
             line: at + 1,
             text: line.trim().to_owned(),
         };
+        if let Some(what) = elsewhere::refused(line) {
+            return Err(RewriteError::Elsewhere { at: of_c(), what });
+        }
         if let Some(variable) = result.take_if(|variable| line.trim_start().starts_with(*variable))
         {
             // The end of `main` without a `return` returns 0, whatever the parameters of `main`

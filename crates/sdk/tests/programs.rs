@@ -511,6 +511,30 @@ fn only_specific_intrinsics_ignore_the_last_bits_of_an_address() {
     runs("unaligned", &[], 0);
 }
 
+#[test]
+fn pointers_of_ea_reach_memory_of_the_ppu() {
+    runs("ea", &[], 0);
+}
+
+#[test]
+fn a_wrong_use_of_ea_is_an_error_with_its_line() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    bench.build("ea");
+    for said in bench.fails(&["./ea", "1"]) {
+        assert!(
+            said.contains("is not aligned, and it crosses a line of the cache"),
+            "{said}"
+        );
+        assert!(said.contains("ea-spu.c:26:16 in main"), "{said}");
+    }
+    for said in bench.fails(&["./ea", "2"]) {
+        assert!(said.contains("effective address 0x0, 128 bytes"), "{said}");
+        assert!(said.contains("ea-spu.c:28:16 in main"), "{said}");
+    }
+}
+
 /// The folder of the examples, from this crate.
 const EXAMPLES: &str = "../../examples/cell-c";
 

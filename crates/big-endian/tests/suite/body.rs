@@ -620,7 +620,7 @@ fn what_touches_memory_in_an_unknown_way_is_refused() {
         "%1 = load <4 x i1>, ptr %p, align 1",
         "%1 = load <vscale x 4 x i32>, ptr %p, align 16",
         "%1 = load ppc_fp128, ptr %p, align 16",
-        "%1 = load i32, ptr addrspace(1) %p, align 4",
+        "%1 = load i32, ptr addrspace(3) %p, align 4",
         "%1 = load {}, ptr %p, align 1",
         "%1 = load %struct.Unknown, ptr %p, align 4",
         "store fp128 0xL0, ptr %p, align 16",
@@ -715,4 +715,62 @@ fn a_form_that_is_not_known_is_refused_with_the_line_of_c() {
         said.starts_with("in line 12: line 2 of the program's IR has"),
         "{said}"
     );
+}
+
+#[test]
+fn memory_of_another_processor_is_reached_by_a_cache() {
+    assert_eq!(
+        body(&[
+            "%1 = load volatile i32, ptr addrspace(1) %p, align 4, !dbg !7",
+            "%2 = load ptr addrspace(1), ptr %q, align 4",
+            "store ptr addrspace(1) %2, ptr addrspace(1) %2, align 4, !dbg !8",
+            "%3 = getelementptr inbounds [2 x i32], ptr addrspace(1) %2, i32 1",
+            "store <4 x i32> zeroinitializer, ptr addrspace(1) null, align 16",
+            "call void @llvm.memcpy.p0.p1.i32(ptr align 4 %q, ptr addrspace(1) align 4 %p, i32 40, i1 false), !dbg !7",
+            "call void @llvm.memset.p1.i32(ptr addrspace(1) align 4 %p, i8 0, i32 40, i1 false)",
+        ]),
+        [
+            "%cellworks.fetched.0 = call ptr @__cell_fetch(ptr %p, i32 4), !dbg !7",
+            "%cellworks.0 = load volatile i32, ptr %cellworks.fetched.0, align 4, !dbg !7",
+            "%1 = call i32 @llvm.bswap.i32(i32 %cellworks.0)",
+            "%cellworks.2 = load i32, ptr %q, align 4",
+            "%cellworks.3 = call i32 @llvm.bswap.i32(i32 %cellworks.2)",
+            "%2 = inttoptr i32 %cellworks.3 to ptr",
+            "%cellworks.fetched.1 = call ptr @__cell_fetch_dirty(ptr %2, i32 4), !dbg !8",
+            "%cellworks.5 = ptrtoint ptr %2 to i32",
+            "%cellworks.6 = call i32 @llvm.bswap.i32(i32 %cellworks.5)",
+            "store i32 %cellworks.6, ptr %cellworks.fetched.1, align 4, !dbg !8",
+            "%3 = getelementptr inbounds [2 x i32], ptr %2, i32 1",
+            "%cellworks.fetched.2 = call ptr @__cell_fetch_dirty(ptr null, i32 16)",
+            "%cellworks.7 = call <4 x i32> @llvm.bswap.v4i32(<4 x i32> zeroinitializer)",
+            "store <4 x i32> %cellworks.7, ptr %cellworks.fetched.2, align 16",
+            "call void @__cell_copy_from_ea(ptr align 4 %q, ptr align 4 %p, i32 40, i1 false), !dbg !7",
+            "call void @__cell_set_ea(ptr align 4 %p, i8 0, i32 40, i1 false)",
+        ]
+    );
+}
+
+#[test]
+fn what_a_cache_cannot_do_is_refused() {
+    for (line, part) in [
+        (
+            "%1 = addrspacecast ptr %p to ptr addrspace(1), !dbg !7",
+            "in line 12: a pointer of __ea cannot become one of the local store",
+        ),
+        (
+            "%1 = load atomic i32, ptr addrspace(1) %p seq_cst, align 4",
+            "an atomic operation has no pointer of __ea",
+        ),
+        (
+            "%1 = atomicrmw add ptr addrspace(1) %p, i32 1 seq_cst, align 4",
+            "an atomic operation has no pointer of __ea",
+        ),
+    ] {
+        let ir = function(&[line]) + "!7 = !DILocation(line: 12, column: 3, scope: !5)\n";
+        let said = cellworks_big_endian::rewrite(&ir).unwrap_err().to_string();
+        assert!(said.starts_with(part), "{said}");
+    }
+    let ir = "@x = external addrspace(1) global i32, align 4\n";
+    let said = cellworks_big_endian::rewrite(ir).unwrap_err().to_string();
+    assert!(said.contains("pass its address"), "{said}");
 }

@@ -370,6 +370,9 @@ impl Parser {
             "-m64" | "-q64" => self.job.notes.push(format!(
                 "{argument}: addresses of the PPU have 32 bits here, so the program is compiled as by -m32"
             )),
+            "-mea64" => self.job.notes.push(format!(
+                "{argument}: addresses of the PPU have 32 bits here, so the program is compiled as by -mea32"
+            )),
             "-M" | "-MM" => {
                 self.only_dependencies = true;
                 self.job.flags.push(argument.to_owned());
@@ -773,9 +776,14 @@ mod tests {
 
     #[test]
     fn sixty_four_bits_are_compiled_as_thirty_two() {
-        let notes = job("-m64 a.c").notes;
-        assert_eq!(notes.len(), 1);
-        assert!(notes[0].contains("32 bits here"), "{notes:?}");
+        for (line, instead) in [("-m64 a.c", "-m32"), ("-mea64 a.c", "-mea32")] {
+            let notes = job(line).notes;
+            assert_eq!(notes.len(), 1);
+            assert!(
+                notes[0].contains("32 bits here") && notes[0].ends_with(instead),
+                "{notes:?}"
+            );
+        }
     }
 
     #[test]

@@ -43,11 +43,6 @@ const OTHERS: &[(&[&str], &str, &str)] = &[
         OWN_SOURCE,
     ),
     (
-        &["ea.h", "spu_cache.h"],
-        "the address space __ea of gcc 4.3 and later",
-        "move the data with mfc_get and mfc_put, or with the software cache of cache-api.h",
-    ),
-    (
         &["netdb.h", "netinet/ether.h", "net/if.h", "resolv.h"],
         "the network",
         "a program here sees the files that it is given and no network; leave out this part of the program",

@@ -277,15 +277,44 @@ static void fill(spe_stop_info_t *info, const unsigned stop[2]) {
 }
 
 #define CALLBACKS 256
-/* The functions of the C library that a program of an SPU calls by these numbers on a Cell. Here it
- * calls them in another way. */
+/* The functions of the C library that a program of an SPU calls by these numbers on a Cell. Those of
+ * the first two it calls in another way here. */
 #define RESERVED_CALLBACKS 3
 static int library(void *local_store, unsigned arguments) {
     (void)local_store;
     (void)arguments;
     return 1;
 }
-static void *callbacks[CALLBACKS] = {(void *)library, (void *)library, (void *)library};
+
+/* Memory for pointers of `__ea`: `data` has the address of a word with the number of the function
+ * and the address of its arguments, each the first of four words. */
+static int memory(void *local_store, unsigned data) {
+    unsigned word = *(unsigned *)((char *)local_store + data);
+    unsigned *words = (unsigned *)((char *)local_store + (word & 0x3ffff));
+    void *result = NULL;
+    errno = 0;
+    switch (word >> 24) {
+    case 1:
+        result = calloc(words[0], words[4]);
+        break;
+    case 2:
+        free((void *)words[0]);
+        break;
+    case 3:
+        result = malloc(words[0]);
+        break;
+    case 4:
+        result = realloc((void *)words[0], words[4]);
+        break;
+    default:
+        return 1;
+    }
+    words[3] = errno;
+    words[0] = (unsigned)result;
+    return 0;
+}
+
+static void *callbacks[CALLBACKS] = {(void *)library, (void *)library, (void *)memory};
 
 int spe_callback_handler_register(void *handler, unsigned int callnum, unsigned int mode) {
     if (callnum >= CALLBACKS || !handler

@@ -89,6 +89,9 @@ static void call(void *function) { ((void (*)(void))function)(); }
 
 int atexit(void (*function)(void)) { return __cxa_atexit(call, (void *)function, 0); }
 
+/* Writes what the cache of `__ea` has, if the program has one. */
+extern void __cache_flush(void) __attribute__((__weak__));
+
 /* Runs what was registered, the last first, writes what stdio has buffered, and stops the SPU. */
 _Noreturn void exit(int status) {
     while (at_end) {
@@ -98,6 +101,8 @@ _Noreturn void exit(int status) {
         now.function(now.argument);
     }
     fflush(NULL);
+    if (__cache_flush)
+        __cache_flush();
     _exit(status);
 }
 
