@@ -1108,6 +1108,10 @@ pub(super) fn nanoseconds(time: Time) -> u64 {
     (time.as_femtoseconds() / 1_000_000) as u64
 }
 
+/// The bytes above the stack of `main`, as the start of an SPU program takes them. Programs read a few
+/// words past their local variables: `__send_to_ppe` does, for `errno`.
+const FIRST_FRAMES: u32 = 64;
+
 /// The whole program, as a future that asks the machine for what only it can do.
 async fn main(
     code: Arc<Code<State>>,
@@ -1128,7 +1132,7 @@ async fn main(
     ) else {
         wasmtime::bail!("it has no stack");
     };
-    let mut stack = Stack::of(&instance, &mut store, Some((0, room.top)))?;
+    let mut stack = Stack::of(&instance, &mut store, Some((0, room.top - FIRST_FRAMES)))?;
     let ended = call(&mut store, &instance, room.bytes, arguments).await;
     ended.map_err(|error| {
         let end_at = end.get(&mut store).i32().unwrap_or(0).cast_unsigned();

@@ -85,6 +85,7 @@ const SPU: &[&str] = &[
 const OLD_C: &[&str] = &[
     "-fcommon",
     "-Wno-unknown-warning-option",
+    "-Wno-unused-command-line-argument",
     "-Wno-implicit-int",
     "-Wno-deprecated-non-prototype",
     "-Wno-return-type",

@@ -502,6 +502,11 @@ fn adapt(root: &Path) -> Result<(), Failed> {
     // The pages of Linux on a Cell have 4 KB, as `lib/common/posix.c` says.
     let page = root.join("libc-bottom-half/headers/public/__macro_PAGESIZE.h");
     edit(&page, "(0x10000)", "(0x1000)")?;
+    // The library of Linux has these headers, too, and says nothing.
+    for name in ["errno", "fcntl", "poll", "signal"] {
+        let header = musl.join(format!("include/sys/{name}.h"));
+        edit(&header, "#warning", "//")?;
+    }
     // Programs of the Cell call memalign, which `lib/libc/memory.c` has.
     let legacy = "#ifdef __wasilibc_unmodified_upstream /* WASI libc doesn't build the legacy";
     edit(&musl.join("include/malloc.h"), legacy, "#if 1 /*")?;

@@ -4,8 +4,8 @@
 int __send_to_ppe(unsigned signal, unsigned opcode, void *data);
 
 int main(void) {
-    static unsigned data[4] __attribute__((aligned(16))) = {21};
-    printf("SPU: the PPU makes %d of it\n", __send_to_ppe(0x2142, 3, data));
+    unsigned data = 21; /* The call also reads the fourth word. */
+    printf("SPU: the PPU makes %d of it\n", __send_to_ppe(0x2142, 3, &data));
     printf("SPU: before\n");
     spu_stop(0x1111);
     printf("SPU: between\n");
