@@ -803,7 +803,14 @@ fn a_run_that_only_polls_has_a_note() {
         (&["3"], "its inbound mailbox", spu, "polled by the SPU"),
         (&["4"], "calling mutex_lock", spu, "a lock of the SPU"),
         (&["5"], "memory by DMA", spu, "fetched by the SPU"),
+        (
+            &["1", "function"],
+            "PPU program polls memory at",
+            ppu,
+            "a function of",
+        ),
         (&["6"], "an SPE program polls memory at", spu, "a flag of"),
+        (&["7"], "an SPE program polls memory at", spu, "counted by"),
     ] {
         let line = line_with(&bench.expected(file), text);
         for machine in MACHINES {

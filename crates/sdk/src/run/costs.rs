@@ -39,10 +39,10 @@ pub(super) struct Says {
 }
 
 /// Returns the contents of a code section with a `nop` for each instruction that it costs more, and
-/// where the code was before. The function `load` only reads memory.
+/// where the code was before. The functions `looks` only look at memory.
 pub(super) fn with_costs(
     code: &[u8],
-    load: Option<u32>,
+    looks: &BTreeSet<u32>,
     says: Option<Says>,
 ) -> Result<(Vec<u8>, Moved), BinaryReaderError> {
     let bodies = CodeSectionReader::new(BinaryReader::new(code, 0))?;
@@ -54,7 +54,7 @@ pub(super) fn with_costs(
         let (mut bytes, mut pieces, mut from) = (Vec::new(), Vec::new(), range.start);
         let mut operators = body.get_operators_reader()?;
         let mut last = Last::default();
-        let polls = polls(&body, load)?;
+        let polls = polls(&body, looks)?;
         let go_back: BTreeSet<usize> = polls.values().copied().collect();
         let mut turned_until = 0;
         while !operators.eof() {
@@ -282,17 +282,19 @@ impl Says {
 
 /// Returns the loops that only wait until memory changes, each by where it begins, with the
 /// instruction that goes back. The turns of such a loop are all the same, because none writes,
-/// calls a function but `load`, or sets a variable that the next one reads.
+/// calls a function that is not in `looks`, or sets a variable that the next one reads, but to count.
 pub(super) fn polls(
     body: &FunctionBody<'_>,
-    load: Option<u32>,
+    looks: &BTreeSet<u32>,
 ) -> Result<BTreeMap<usize, usize>, BinaryReaderError> {
     let mut polls = BTreeMap::new();
     // The innermost loop that is open, if it may be one, and the blocks that are open in it.
     let mut open: Option<Poll> = None;
+    let mut count = Count::default();
     let mut operators = body.get_operators_reader()?;
     while !operators.eof() {
         let (operator, at) = operators.read_with_offset()?;
+        let counted = count.next(&operator);
         match operator {
             Operator::Loop { .. } => {
                 open = Some(Poll {
@@ -317,13 +319,24 @@ pub(super) fn polls(
                 }
             }
             Operator::LocalGet { local_index } => {
+                open.take_if(|poll| poll.counters.contains(&local_index));
                 if let Some(poll) = &mut open {
-                    poll.reads.entry(local_index).or_insert(true);
+                    let used = poll.used.entry(local_index).or_insert(Used::Read(0));
+                    if let Used::Read(times) = used {
+                        *times += 1;
+                    }
                 }
             }
             Operator::LocalSet { local_index } | Operator::LocalTee { local_index } => {
-                let is_read = |poll: &mut Poll| *poll.reads.entry(local_index).or_insert(false);
-                open.take_if(is_read);
+                let goes_on = |poll: &mut Poll| {
+                    match poll.used.entry(local_index).or_insert(Used::Set) {
+                        Used::Set => true,
+                        // Nothing else than the sum itself has read it.
+                        Used::Read(1) if counted => poll.counters.insert(local_index),
+                        Used::Read(_) => false,
+                    }
+                };
+                open.take_if(|poll| !goes_on(poll));
             }
             Operator::BrIf { relative_depth } | Operator::Br { relative_depth } => {
                 if let Some(poll) = &mut open
@@ -334,12 +347,29 @@ pub(super) fn polls(
                     open.take_if(|_| before.is_some());
                 }
             }
-            Operator::Call { function_index } if Some(function_index) == load => {}
+            Operator::Call { function_index } if looks.contains(&function_index) => {}
             other if writes(&other) => open = None,
             _ => {}
         }
     }
     Ok(polls)
+}
+
+/// Returns the functions that a function calls, if it only looks at memory as far as they do.
+pub(super) fn looks_by(
+    body: &FunctionBody<'_>,
+) -> Result<Option<BTreeSet<u32>>, BinaryReaderError> {
+    let mut callees = BTreeSet::new();
+    for operator in body.get_operators_reader()? {
+        match operator? {
+            Operator::Call { function_index } => {
+                callees.insert(function_index);
+            }
+            other if writes(&other) => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(Some(callees))
 }
 
 /// A loop that may only wait.
@@ -350,8 +380,46 @@ struct Poll {
     depth: u32,
     /// The instruction that goes back.
     goes_back: Option<usize>,
-    /// The variables of the body so far: whether it reads them before it sets them.
-    reads: HashMap<u32, bool>,
+    /// The variables of the body so far.
+    used: HashMap<u32, Used>,
+    /// Those that only count its turns.
+    counters: BTreeSet<u32>,
+}
+
+/// How the body of a loop uses a variable.
+enum Used {
+    /// It sets it first.
+    Set,
+    /// It has read it, so many times, and has not set it before.
+    Read(u32),
+}
+
+/// The last instructions, if they are the beginning of `x = x + 1` or the like.
+#[derive(Default)]
+struct Count {
+    variable: u32,
+    /// How many instructions there are.
+    steps: u32,
+}
+
+impl Count {
+    /// Notes the next instruction, and returns whether it is the last one.
+    fn next(&mut self, operator: &Operator<'_>) -> bool {
+        let steps = std::mem::take(&mut self.steps);
+        match (operator, steps) {
+            (Operator::LocalGet { local_index }, _) => {
+                *self = Self {
+                    variable: *local_index,
+                    steps: 1,
+                };
+            }
+            (Operator::I32Const { .. } | Operator::I64Const { .. }, 1) => self.steps = 2,
+            (Operator::I32Add | Operator::I64Add, 2) => self.steps = 3,
+            (Operator::LocalSet { local_index }, 3) => return *local_index == self.variable,
+            _ => {}
+        }
+        false
+    }
 }
 
 /// Whether an instruction may change more than variables.
@@ -454,6 +522,8 @@ mod tests {
             .unwrap()
     }
 
+    const NONE: BTreeSet<u32> = BTreeSet::new();
+
     const PRODUCT: &str = "local.get $v local.get $v f32x4.mul";
 
     #[test]
@@ -467,7 +537,7 @@ mod tests {
             "local.get $v local.get $v f64x2.mul local.get $v f64x2.add".to_owned(),
         ] {
             let code = code(&body);
-            assert_eq!(with_costs(&code, None, None).unwrap().0, code, "{body}");
+            assert_eq!(with_costs(&code, &NONE, None).unwrap().0, code, "{body}");
         }
     }
 
@@ -489,7 +559,7 @@ mod tests {
             ),
         ] {
             let expected = code(&format!("{before} nop {sum}"));
-            let found = with_costs(&code(&format!("{before} {sum}")), None, None).unwrap();
+            let found = with_costs(&code(&format!("{before} {sum}")), &NONE, None).unwrap();
             assert_eq!(found.0, expected, "{before} {sum}");
         }
     }
@@ -516,7 +586,7 @@ mod tests {
             ("i32.const 5 local.tee $i", WORD_TEXT, word),
             ("local.get $w", WIDE_TEXT, wide),
         ] {
-            let found = with_costs(&code(&format!("{number} {old}")), None, None)
+            let found = with_costs(&code(&format!("{number} {old}")), &NONE, None)
                 .unwrap()
                 .0;
             assert_eq!(found, code(&format!("{number} {new}")), "{number}");
@@ -528,7 +598,7 @@ mod tests {
             "local.get $i i32.const 24 i32.shl".to_owned(),
         ] {
             let code = code(&text);
-            assert_eq!(with_costs(&code, None, None).unwrap().0, code, "{text}");
+            assert_eq!(with_costs(&code, &NONE, None).unwrap().0, code, "{text}");
         }
     }
 
@@ -553,7 +623,7 @@ mod tests {
             };
             let mut data = module[range].to_vec();
             if let Payload::CodeSectionStart { .. } = payload {
-                let (costed, _) = with_costs(&data, None, None).unwrap();
+                let (costed, _) = with_costs(&data, &NONE, None).unwrap();
                 assert!(costed.len() < data.len());
                 data = costed;
             }
@@ -597,6 +667,15 @@ mod tests {
             ),
             (format!("block $b loop $l {LOAD} br_if $b"), "br $l end end"),
             ("loop $l i32.const 0 call $load".to_owned(), "br_if $l end"),
+            // It counts its turns.
+            (
+                format!("loop $l local.get $w i64.const -1 i64.add local.set $w {LOAD}"),
+                "br_if $l end",
+            ),
+            (
+                format!("loop $l {LOAD} local.get $i i32.const 1 i32.add local.set $i"),
+                "br_if $l end",
+            ),
             // A loop around it has other costs.
             (
                 format!("loop $o loop $l {LOAD}"),
@@ -605,8 +684,12 @@ mod tests {
         ] {
             let end = "i32.const 0";
             let expected = code(&format!("{before} {nops} {after} {end}"));
-            let found =
-                with_costs(&code(&format!("{before} {after} {end}")), Some(2), None).unwrap();
+            let found = with_costs(
+                &code(&format!("{before} {after} {end}")),
+                &BTreeSet::from([2]),
+                None,
+            )
+            .unwrap();
             assert_eq!(found.0, expected, "{before} {after}");
         }
     }
@@ -630,14 +713,18 @@ mod tests {
             i32.const 0",
             TURNS - 1
         ));
-        assert_eq!(with_costs(&before, None, Some(says)).unwrap().0, after);
+        assert_eq!(with_costs(&before, &NONE, Some(says)).unwrap().0, after);
     }
 
     #[test]
     fn a_loop_that_does_more_than_to_wait_costs_what_it_does() {
         for body in [
-            // It counts, writes or calls.
-            format!("loop $l local.get $i i32.const 1 i32.add local.set $i {LOAD} br_if $l end"),
+            // What it counts limits it, or is an address. It multiplies, writes or calls.
+            format!("loop $l {LOAD} drop local.get $i i32.const 1 i32.add local.tee $i br_if $l end"),
+            "loop $l local.get $i i32.load local.get $i i32.const 4 i32.add local.set $i br_if $l end".to_owned(),
+            "loop $l local.get $i i32.const 4 i32.add local.set $i local.get $i i32.load br_if $l end".to_owned(),
+            format!("loop $l local.get $i i32.const 3 i32.mul local.set $i {LOAD} br_if $l end"),
+            format!("loop $l local.get $j i32.const 3 i32.add local.set $i local.get $i local.set $j {LOAD} br_if $l end"),
             format!("loop $l i32.const 0 local.get $i i32.store {LOAD} br_if $l end"),
             format!("loop $l call 1 {LOAD} br_if $l end"),
             format!("loop $l local.get $i global.set $g {LOAD} br_if $l end"),
@@ -647,20 +734,20 @@ mod tests {
             format!("loop $l {LOAD} drop end"),
         ] {
             let code = code(&format!("{body} i32.const 0"));
-            assert_eq!(with_costs(&code, Some(2), None).unwrap().0, code, "{body}");
+            assert_eq!(with_costs(&code, &BTreeSet::from([2]), None).unwrap().0, code, "{body}");
         }
     }
 
     #[test]
     fn what_fills_a_place_costs_nothing() {
-        let (found, _) = with_costs(&code("nop local.get $v nop nop"), None, None).unwrap();
+        let (found, _) = with_costs(&code("nop local.get $v nop nop"), &NONE, None).unwrap();
         assert_eq!(found, code("local.get $v"));
     }
 
     #[test]
     fn each_instruction_is_found_where_it_was() {
         let before = code("local.get $v local.get $v f32x4.add nop local.get $v f32x4.add");
-        let (after, moved) = with_costs(&before, None, None).unwrap();
+        let (after, moved) = with_costs(&before, &NONE, None).unwrap();
         let sums = |code: &[u8]| -> Vec<usize> {
             let bodies = CodeSectionReader::new(BinaryReader::new(code, 0)).unwrap();
             let operators = bodies.into_iter().flat_map(|body| {

@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wasm_encoder::{RawSection, Section};
-use wasmparser::{DataKind, Encoding, ExternalKind, Operator, Parser, Payload};
+use wasmparser::{DataKind, Encoding, Operator, Parser, Payload};
 use wasmtime::{Engine, FrameInfo, Module, WasmBacktrace};
 
-use crate::format::{self, LOAD_VOLATILE, SECTION, STACK_END, STACK_SECTION};
+use crate::format::{self, SECTION, STACK_END, STACK_SECTION};
 use crate::lines::Sections;
 
 use super::costs;
@@ -116,7 +116,6 @@ impl Program {
         let (mut data, mut sections) = (Vec::new(), HashMap::new());
         let (mut stack, mut checks, mut moved) = (None, Checks::default(), <[Moved; 2]>::default());
         let turns = Turns::of(module)?;
-        let mut load_volatile = None;
         for payload in Parser::new(0).parse_all(module) {
             let payload = payload?;
             match &payload {
@@ -141,15 +140,7 @@ impl Program {
                     }
                 }
                 Payload::GlobalSection(globals) => checks.globals(globals.clone())?,
-                Payload::ExportSection(exports) => {
-                    checks.exports(exports.clone(), STACK_END)?;
-                    for export in exports.clone() {
-                        let export = export?;
-                        if export.name == LOAD_VOLATILE && export.kind == ExternalKind::Func {
-                            load_volatile = Some(export.index);
-                        }
-                    }
-                }
+                Payload::ExportSection(exports) => checks.exports(exports.clone(), STACK_END)?,
                 Payload::DataSection(segments) => {
                     for segment in segments.clone() {
                         let segment = segment?;
@@ -196,9 +187,9 @@ impl Program {
                 }
                 if is_code {
                     let (paced, by_pace) = match pace {
-                        Pace::Clock => turns.insert(&section, load_volatile)?,
+                        Pace::Clock => turns.insert(&section)?,
                         Pace::Instructions => {
-                            costs::with_costs(&section, load_volatile, turns.says())?
+                            costs::with_costs(&section, turns.looks(), turns.says())?
                         }
                     };
                     section = Cow::Owned(paced);

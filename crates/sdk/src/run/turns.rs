@@ -26,12 +26,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use wasm_encoder::{BlockType, Encode, Instruction};
 use wasmparser::{
-    BinaryReader, BinaryReaderError, CodeSectionReader, FunctionBody, Operator, Parser, Payload,
-    TypeRef, ValType,
+    BinaryReader, BinaryReaderError, CodeSectionReader, ExternalKind, FunctionBody, Operator,
+    Parser, Payload, TypeRef, ValType,
 };
 use wasmtime::{Caller, Linker};
 
-use super::costs::{Says, polls};
+use super::costs::{Says, looks_by, polls};
+use crate::format::LOAD_VOLATILE;
+
 use super::link::{Linked, ask, pass};
 use super::stack::Moved;
 
@@ -122,6 +124,8 @@ pub(super) struct Turns {
     globals: u32,
     check: Option<u32>,
     check_poll: Option<u32>,
+    /// The functions that only look at memory.
+    looks: BTreeSet<u32>,
     /// The largest number of variables of each type in [`SAVED`] that are saved at once.
     saved: [u32; SAVED.len()],
 }
@@ -131,6 +135,7 @@ impl Turns {
     pub(super) fn of(module: &[u8]) -> Result<Self, TurnsError> {
         let mut turns = Self::default();
         let mut at = 0;
+        let mut callees = Vec::new();
         for payload in Parser::new(0).parse_all(module) {
             match payload? {
                 Payload::TypeSection(types) => {
@@ -160,8 +165,17 @@ impl Turns {
                     }
                 }
                 Payload::GlobalSection(globals) => turns.globals = globals.count(),
+                Payload::ExportSection(exports) => {
+                    for export in exports {
+                        let export = export?;
+                        if export.name == LOAD_VOLATILE && export.kind == ExternalKind::Func {
+                            turns.looks.insert(export.index);
+                        }
+                    }
+                }
                 Payload::CodeSectionEntry(body) => {
                     let function = turns.function(at, &body)?;
+                    callees.extend(looks_by(&body)?.map(|callees| (at, callees)));
                     at += 1;
                     let loops = function.loops.iter().map(|one| &one.variables);
                     for variables in loops.chain([&function.parameters]) {
@@ -176,7 +190,25 @@ impl Turns {
                 _ => {}
             }
         }
-        Ok(turns)
+        // A function that calls only such functions is one.
+        loop {
+            let before = turns.looks.len();
+            callees.retain(|(function, callees): &(u32, BTreeSet<u32>)| {
+                let looks = callees.is_subset(&turns.looks);
+                if looks {
+                    turns.looks.insert(*function);
+                }
+                !looks
+            });
+            if turns.looks.len() == before {
+                return Ok(turns);
+            }
+        }
+    }
+
+    /// Returns the functions that only look at memory.
+    pub(super) fn looks(&self) -> &BTreeSet<u32> {
+        &self.looks
     }
 
     /// Reads what a function needs.
@@ -299,13 +331,8 @@ impl Turns {
         Ok(new)
     }
 
-    /// Returns the contents of a code section with checks, and where the code was before. The
-    /// function `load` only reads memory.
-    pub(super) fn insert(
-        &self,
-        code: &[u8],
-        load: Option<u32>,
-    ) -> Result<(Vec<u8>, Moved), TurnsError> {
+    /// Returns the contents of a code section with checks, and where the code was before.
+    pub(super) fn insert(&self, code: &[u8]) -> Result<(Vec<u8>, Moved), TurnsError> {
         let bodies = CodeSectionReader::new(BinaryReader::new(code, 0))?;
         let (mut new, mut moved) = (Vec::new(), Moved::default());
         bodies.count().encode(&mut new);
@@ -320,7 +347,7 @@ impl Turns {
             };
             let function = self.function(index, &body)?;
             if function.may_recur || !function.loops.is_empty() {
-                self.checks_of(&function, &body, load, &mut out)?;
+                self.checks_of(&function, &body, &mut out)?;
             }
             out.copy_to(range.end);
             let Rewritten { bytes, pieces, .. } = out;
@@ -336,12 +363,11 @@ impl Turns {
         &self,
         function: &Function,
         body: &FunctionBody<'_>,
-        load: Option<u32>,
         out: &mut Rewritten<'_>,
     ) -> Result<(), TurnsError> {
         let check = self.check.ok_or(TurnsError::NoCheck)?;
         let says = self.says();
-        let polls = polls(body, load)?;
+        let polls = polls(body, &self.looks)?;
         let calls = self.globals;
         let left = function.left;
         let mut locals = body.get_binary_reader();
@@ -719,7 +745,7 @@ mod tests {
                     section = Cow::Owned(turns.globals(&section).unwrap());
                 }
                 Payload::CodeSectionStart { .. } => {
-                    let (code, by_turns) = turns.insert(&section, None).unwrap();
+                    let (code, by_turns) = turns.insert(&section).unwrap();
                     (section, moved) = (Cow::Owned(code), by_turns);
                 }
                 _ => {}
@@ -753,6 +779,24 @@ mod tests {
             .unwrap();
         let result = f.call(&mut store, argument).unwrap();
         (result, store.into_data())
+    }
+
+    #[test]
+    fn functions_that_only_look_at_memory_are_found_through_their_calls() {
+        let text = r#"(module
+            (import "spu" "check_slice" (func $check))
+            (memory 1)
+            (func $three (call $two))
+            (func $two (call $one) (call $one))
+            (func $one (drop (i32.load (i32.const 0))))
+            (func $stores (i32.store (i32.const 0) (i32.const 1)))
+            (func $asks (call $check))
+            (func $by_others (call $one) (call $stores))
+            (func $by_itself (call $by_itself))
+            (func $registers (export "__cell_load_volatile") (call $check))
+            (func $by_registers (call $registers)))"#;
+        let turns = Turns::of(&wat::parse_str(text).unwrap()).unwrap();
+        assert_eq!(turns.looks(), &BTreeSet::from([1, 2, 3, 8, 9]));
     }
 
     /// A loop of `$n` turns over variables of each type, and a function that calls itself.
@@ -1024,7 +1068,7 @@ mod tests {
                 .parse_all(&module)
                 .find_map(|payload| match payload.unwrap() {
                     Payload::CodeSectionStart { range, .. } => {
-                        Some(turns.insert(&module[range], None))
+                        Some(turns.insert(&module[range]))
                     }
                     _ => None,
                 })

@@ -1,5 +1,5 @@
 /* Sends a word, and then, as its argument says: 1 waits for a word, 2 ends without a wait for its
-   DMA, 3 to 6 poll for a word, a lock of libsync, memory, and a flag. */
+   DMA, 3 to 7 poll for a word, a lock of libsync, memory, a flag, and one that they count for. */
 #include <libsync.h>
 #include <spu_mfcio.h>
 
@@ -24,5 +24,7 @@ int main(unsigned long long id, unsigned long long way, unsigned long long to)
     }
     while (way == 5 && !*(volatile char *)buffer) FETCH(to); /* fetched by the SPU */
     while (way == 6 && !never) {} /* a flag of the SPU */
-    return 0; /* the end */
+    unsigned turns = 0;
+    while (way == 7 && !never) turns++; /* counted by the SPU */
+    return turns; /* the end */
 }

@@ -15,6 +15,9 @@ static long way;
 static volatile int never;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+static __attribute__((noinline)) int is_there(volatile int *flag) { return *flag; }
+static __attribute__((noinline)) int has_come(int other) { return other || is_there(&never); }
+
 static void *run(void *spe)
 {
     unsigned entry = SPE_DEFAULT_ENTRY;
@@ -53,6 +56,8 @@ int main(int argc, char **argv)
         while (!atomic_read((uintptr_t)word_of_lock)) {} /* polled by a number */
     if (!strcmp(how, "flag"))
         while (!never) {} /* a flag of the PPU */
+    if (!strcmp(how, "function"))
+        while (!has_come(0)) {} /* a function of the PPU */
     if (*how)
         while (spe_out_mbox_read(spe, &word, 1) <= 0) {} /* polled by reading */
     if (way != 1)
