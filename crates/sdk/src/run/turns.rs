@@ -91,6 +91,10 @@ const SAVED_AT_ONCE: usize = 64;
 /// The loops around a variable's use that are looked at.
 const NESTED: usize = 8;
 
+/// The loops in one another that a function has at most. The time to compile them grows with the
+/// square of their number at least.
+const NESTED_AT_MOST: usize = 1_000;
+
 /// The types of the variables that are saved, with an instruction that makes one.
 const SAVED: [(ValType, &[u8]); 5] = [
     (ValType::I32, &[0x41, 0]),
@@ -110,6 +114,10 @@ pub(super) enum TurnsError {
     Read(#[from] BinaryReaderError),
     #[error("it computes, and does not import the function that lets others run")]
     NoCheck,
+    #[error(
+        "{NESTED_AT_MOST} loops or more of a function are in one another, which takes too long to compile; split it into several functions"
+    )]
+    Nested,
 }
 
 /// The checks of a module.
@@ -242,6 +250,9 @@ impl Turns {
             }
             match operator {
                 Operator::Loop { .. } => {
+                    if open.len() + 1 >= NESTED_AT_MOST {
+                        return Err(TurnsError::Nested);
+                    }
                     blocks.push(true);
                     open.push(function.loops.len());
                     function.loops.push(Loop {
@@ -797,6 +808,20 @@ mod tests {
             (func $by_registers (call $registers)))"#;
         let turns = Turns::of(&wat::parse_str(text).unwrap()).unwrap();
         assert_eq!(turns.looks(), &BTreeSet::from([1, 2, 3, 8, 9]));
+    }
+
+    #[test]
+    fn loops_in_one_another_have_a_limit() {
+        let nested = |loops: usize| {
+            let (begin, end) = ("(loop ".repeat(loops), ")".repeat(loops));
+            Turns::of(&module(&format!("(func {begin}{end})")))
+        };
+        assert!(nested(NESTED_AT_MOST - 1).is_ok());
+        let said = nested(NESTED_AT_MOST).err().unwrap().to_string();
+        assert!(
+            said.starts_with("1000 loops or more of a function"),
+            "{said}"
+        );
     }
 
     /// A loop of `$n` turns over variables of each type, and a function that calls itself.
