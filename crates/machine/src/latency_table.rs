@@ -228,7 +228,7 @@ fn is_printed_for_people(line: &str) -> bool {
 /// square tables of the same size.
 fn stacked(rows: &[Vec<String>]) -> Option<(usize, String)> {
     let columns = rows[0].len();
-    let is_filled = |row: &Vec<String>| row.len() > 1 || !row[0].is_empty();
+    let is_filled = |row: &Vec<String>| row.len() > 1 || row.iter().any(|field| !field.is_empty());
     let filled: Vec<usize> = (0..rows.len())
         .filter(|row| is_filled(&rows[*row]))
         .collect();
@@ -358,6 +358,8 @@ mod tests {
             problem(",,\n1,,\n2,,\n"),
             "line 2: column 3 is empty, and so is column 2 of line 3; allowed: a time in one of them"
         );
+        // A blank line has no field if columns have blanks between them.
+        assert!(problem("=\n\n\"\n").starts_with("line 1: the row has 1 columns;"));
         for field in ["-1", "inf", "NaN", "fast"] {
             assert_eq!(
                 problem(&format!(",{field}\n1,\n")),
