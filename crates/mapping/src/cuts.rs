@@ -5,9 +5,12 @@
 //! volume can be within parts, the lower is this bound. How much can be within parts is limited by
 //! the number of edges that a graph has between r vertices at most.
 
-use crate::grid::Grid;
+use crate::grid::{Edge, Grid, heavy_parts};
 use crate::ids::Place;
 use crate::problem::Problem;
+
+/// Sums of volumes that differ by less than this share of them are equal.
+const ROUNDING: f64 = 1e-12;
 
 /// Parts of places. Any two places of different parts cost at least `cost`.
 struct Parts {
@@ -34,7 +37,11 @@ impl Problem {
             // A cost that is higher inside than outside counts as the cost outside.
             inner = inner.min(parts.cost);
             let next = cheaper.next().unwrap_or(0.0).min(inner);
-            bound += (inner - next) * (graph.all() - graph.within(parts)).max(0.0);
+            // What is left of rounded sums is no volume.
+            let between = graph.all - graph.within(parts);
+            if between > graph.all * ROUNDING {
+                bound += (inner - next) * between;
+            }
         }
         let own = (0..self.costs().places()).map(Place);
         let own = own.filter(|place| self.capacity(*place) > 0);
@@ -156,15 +163,24 @@ fn clusters(problem: &Problem) -> Vec<Parts> {
 
 /// The volumes of tasks that communicate.
 struct Communication {
-    /// At index k, the volume of the k pairs with the most, in both directions.
-    largest: Vec<f64>,
+    tasks: usize,
+    /// The volume of all pairs, in both directions.
+    all: f64,
     /// At index k, half of the volume of all tasks with k of their partners, those with the most.
     with_partners: Vec<f64>,
+    /// The pairs of all tasks, and the heavy ones if only their graph has a shape.
+    shaped: Vec<Shaped>,
+    /// The volume that tasks send to themselves.
+    alone: f64,
+}
+
+/// Pairs whose graph has a shape.
+struct Shaped {
+    /// At index k, the volume of the k pairs with the most, and of all pairs that are not these.
+    largest: Vec<f64>,
     /// At index k, the largest number of edges for each task within parts of at most k tasks.
     edges: Vec<f64>,
     shape: Shape,
-    /// The volume that tasks send to themselves.
-    alone: f64,
 }
 
 /// What limits the number of edges between some vertices of the graph.
@@ -191,7 +207,7 @@ enum Shape {
 impl Communication {
     fn of(problem: &Problem) -> Self {
         let tasks = problem.volumes().tasks();
-        let mut pairs = Vec::with_capacity(problem.volumes().pairs().len());
+        let mut pairs: Vec<Edge> = Vec::with_capacity(problem.volumes().pairs().len());
         let mut alone = 0.0;
         for (from, to, volume) in problem.volumes().pairs() {
             if from == to {
@@ -208,24 +224,23 @@ impl Communication {
             }
             same
         });
-        let mut neighbours = vec![Vec::new(); tasks];
         let mut partners = vec![Vec::new(); tasks];
         for (one, other, volume) in &pairs {
-            neighbours[*one].push(*other);
-            neighbours[*other].push(*one);
             partners[*one].push(*volume);
             partners[*other].push(*volume);
         }
-        let sums = |volumes: &[f64]| {
-            let mut sum = 0.0;
-            let added = volumes.iter().map(|volume| {
-                sum += volume;
-                sum
-            });
-            std::iter::once(0.0).chain(added).collect::<Vec<f64>>()
-        };
-        let mut weights: Vec<f64> = pairs.iter().map(|(_, _, volume)| *volume).collect();
-        weights.sort_by(|one, other| other.total_cmp(one));
+        let all = pairs.iter().map(|(_, _, volume)| *volume).sum();
+        let mut shaped = Vec::new();
+        for (neighbours, least) in heavy_parts(tasks, &pairs) {
+            let shape = Shape::of(&neighbours);
+            let has_shape = shape != Shape::Any;
+            if has_shape || shaped.is_empty() {
+                shaped.push(Shaped::of(shape, tasks, &pairs, least));
+            }
+            if has_shape {
+                break;
+            }
+        }
         let mut by_rank = Vec::new();
         for volumes in &mut partners {
             volumes.sort_by(|one, other| other.total_cmp(one));
@@ -234,35 +249,49 @@ impl Communication {
                 *sum += *volume / 2.0;
             }
         }
-        let shape = Shape::of(&neighbours);
+        Self {
+            tasks,
+            all,
+            with_partners: sums(0.0, &by_rank),
+            shaped,
+            alone,
+        }
+    }
+
+    /// Returns a volume that is at least the volume within the parts.
+    fn within(&self, parts: &Parts) -> f64 {
+        let room = parts.room.min(self.tasks);
+        if room <= 1 {
+            return 0.0;
+        }
+        // All partners of a task may be in its part, except those for which there is no room.
+        let by_room = self.with_partners[(room - 1).min(self.with_partners.len() - 1)];
+        let shaped = self.shaped.iter();
+        let by_shape = shaped.map(|shaped| shaped.within(parts.count, room, self.tasks));
+        by_shape.fold(by_room, f64::min)
+    }
+}
+
+impl Shaped {
+    /// The shape is that of the pairs with a volume of at least `least`.
+    fn of(shape: Shape, tasks: usize, pairs: &[Edge], least: f64) -> Self {
+        let volumes = pairs.iter().map(|(_, _, volume)| *volume);
+        let (mut heavy, others): (Vec<f64>, Vec<f64>) = volumes.partition(|one| *one >= least);
+        heavy.sort_by(|one, other| other.total_cmp(one));
         let mut most = 0.0_f64;
         let of_task = (1..=tasks).map(|k| {
             most = most.max(shape.edges(k) / k as f64);
             most
         });
         Self {
-            largest: sums(&weights),
-            with_partners: sums(&by_rank),
+            largest: sums(others.iter().sum(), &heavy),
             edges: std::iter::once(0.0).chain(of_task).collect(),
             shape,
-            alone,
         }
     }
 
-    /// Returns the volume of all pairs.
-    fn all(&self) -> f64 {
-        self.largest[self.largest.len() - 1]
-    }
-
-    /// Returns a volume that is at least the volume within the parts.
-    fn within(&self, Parts { count, room, .. }: &Parts) -> f64 {
-        let tasks = self.edges.len() - 1;
-        let room = (*room).min(tasks);
-        if room <= 1 {
-            return 0.0;
-        }
-        // All partners of a task may be in its part, except those for which there is no room.
-        let by_room = self.with_partners[(room - 1).min(self.with_partners.len() - 1)];
+    /// Returns a volume that is at least the volume within `count` parts of at most `room` tasks.
+    fn within(&self, count: usize, room: usize, tasks: usize) -> f64 {
         // The tasks of a part have as many edges as the shape of the graph allows, at most. A part
         // that is not full may have more for each task: 30 points of a grid have 49, and 32 have
         // 52. But each part that is not full leaves room, so the others are full.
@@ -271,10 +300,18 @@ impl Communication {
         let others = tasks.saturating_sub(full.saturating_mul(room));
         let edges = full as f64 * self.shape.fewer_edges(room) + others as f64 * self.edges[room];
         let edges = rounded_down(edges) as usize;
-        self.largest
-            .get(edges)
-            .map_or(by_room, |volume| by_room.min(*volume))
+        self.largest[edges.min(self.largest.len() - 1)]
     }
+}
+
+/// Returns the sums of the first 0, 1, 2 and so on volumes, each with `begin`.
+fn sums(begin: f64, volumes: &[f64]) -> Vec<f64> {
+    let mut sum = begin;
+    let added = volumes.iter().map(|volume| {
+        sum += volume;
+        sum
+    });
+    std::iter::once(begin).chain(added).collect()
 }
 
 /// Returns the whole number below a number that may be a little too low, because it is rounded.

@@ -4,6 +4,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A pair of vertices that communicate, and their volume in both directions.
+pub(crate) type Edge = (usize, usize, f64);
+
+/// The number of gaps between volumes that are tried.
+const GAPS: usize = 4;
+
+/// Returns the neighbours of each vertex along all edges, and then along those with larger volumes:
+/// those above one of the widest gaps between volumes, which are at least half of the volume. So
+/// the corners of a stencil, and messages of collectives, do not hide what most of the volume is.
+/// Beside the neighbours stands the least volume of their edges.
+pub(crate) fn heavy_parts(
+    vertices: usize,
+    edges: &[Edge],
+) -> impl Iterator<Item = (Vec<Vec<usize>>, f64)> {
+    let mut volumes: Vec<f64> = edges.iter().map(|(_, _, volume)| *volume).collect();
+    volumes.sort_unstable_by(f64::total_cmp);
+    let half = volumes.iter().sum::<f64>() / 2.0;
+    let mut above = 0.0;
+    let mut gaps: Vec<(f64, f64)> = Vec::new();
+    for pair in volumes.windows(2).rev() {
+        above += pair[1];
+        if above >= half && pair[1] > pair[0] {
+            gaps.push((pair[1] / pair[0], pair[1]));
+        }
+    }
+    gaps.sort_by(|one, other| other.0.total_cmp(&one.0));
+    gaps.truncate(GAPS);
+    let mut least: Vec<f64> = gaps.iter().map(|(_, least)| *least).collect();
+    least.sort_by(f64::total_cmp);
+    std::iter::once(0.0).chain(least).map(move |least| {
+        let mut neighbours = vec![Vec::new(); vertices];
+        for (one, other, _) in edges.iter().filter(|(_, _, volume)| *volume >= least) {
+            neighbours[*one].push(*other);
+            neighbours[*other].push(*one);
+        }
+        (neighbours, least)
+    })
+}
+
 /// The largest number of dimensions. With more, the bound for hypercubes is better.
 pub(crate) const DIMENSIONS_MAX: usize = 32;
 

@@ -1,6 +1,7 @@
 //! A problem whose costs have levels, in memory for each pair of tasks that communicate.
 
 use crate::costs::Costs;
+use crate::grid::Edge;
 use crate::ids::{Place, Task};
 use crate::placement::Placement;
 use crate::problem::{Problem, total};
@@ -45,12 +46,17 @@ impl Graph {
         self.start[item] as usize..self.start[item + 1] as usize
     }
 
-    /// Returns the items with which each item communicates.
-    pub(crate) fn neighbours(&self) -> Vec<Vec<usize>> {
-        let of = |item| self.to[self.edges(item)].iter().map(|to| *to as usize);
-        (0..self.start.len() - 1)
-            .map(|item| of(item).collect())
-            .collect()
+    /// Returns the pairs of items that communicate.
+    pub(crate) fn pairs(&self) -> Vec<Edge> {
+        let mut pairs = Vec::with_capacity(self.to.len() / 2);
+        for one in 0..self.start.len() - 1 {
+            let others = self
+                .edges(one)
+                .map(|edge| (self.to[edge] as usize, self.volumes[edge]));
+            let after = others.filter(|(other, _)| *other > one);
+            pairs.extend(after.map(|(other, volume)| (one, other, volume)));
+        }
+        pairs
     }
 }
 

@@ -392,6 +392,25 @@ fn the_best_placements_of_tori_are_found_and_proven() {
     }
 }
 
+/// The messages of a halo: much between neighbours, little across corners, and a word of each task
+/// to others, as in a reduction.
+#[test]
+fn small_messages_do_not_hide_a_stencil() {
+    let stencil = Pattern::Stencil.volumes(1024).unwrap();
+    let mut pairs: Vec<(usize, usize, f64)> = (stencil.pairs())
+        .map(|(from, to, _)| (from.0, to.0, 4096.0))
+        .collect();
+    let small = (0..1024).flat_map(|task| [33, 31, 256, 512].map(|by| (task, task + by, 8.0)));
+    pairs.extend(small.filter(|(_, to, _)| *to < 1024));
+    let costs = machine("16@1800 64@60").costs().unwrap();
+    let problem = Problem::builder(Volumes::from_edges(1024, pairs).unwrap(), costs);
+    let problem = problem.build().unwrap();
+    let search = Search::new(Limit::Iterations(0));
+    let found = search.run(&problem, |_| ControlFlow::Break(()));
+    let gap = found.gap(problem.lower_bound());
+    assert!((0.0..0.01).contains(&gap), "{gap}");
+}
+
 /// Evaluates all placements of small tori.
 #[test]
 fn no_torus_costs_less_than_its_bound() {

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::partition::{Bounds, COARSEST, Part};
-use crate::grid::Grid;
+use crate::grid::{Grid, heavy_parts};
 use crate::search::bisection::{Tree, halves};
 use crate::sparse::Sparse;
 
@@ -18,7 +18,7 @@ pub(super) struct Assign<'a> {
     shifts: Vec<u32>,
     /// The clusters of the places of an innermost part, if it has several.
     tree: Option<Tree>,
-    /// The points of the items, if the graph is a grid.
+    /// The points of the items, if most of the volume is in a grid.
     grid: Option<Grid>,
 }
 
@@ -48,7 +48,8 @@ impl<'a> Assign<'a> {
             sparse,
             shifts: distances.shifts(),
             tree,
-            grid: Grid::of(&sparse.graph.neighbours()),
+            grid: heavy_parts(sparse.graph.start.len() - 1, &sparse.graph.pairs())
+                .find_map(|(neighbours, _)| Grid::of(&neighbours)),
         }
     }
 
