@@ -873,9 +873,9 @@ fn has_small_gap(cost: f64, bound: f64) -> bool {
 /// as good as known methods get. `room` is the number of tasks for which the places have room. The
 /// search found the placement after the first time, and ended after the second one.
 ///
-/// With more room nothing is said. Searches that agree are no sign there: four searches for a
-/// stencil of 128 x 128 tasks came within 3.4 % of each other, and squares that were laid out by
-/// hand cost 3.4 % less than the best of them (`docs/mapping.md`).
+/// With more room nothing is said. Searches that agree are no sign there: before stencils were
+/// divided by planes, four searches for one of 128 x 128 tasks came within 3.4 % of each other, and
+/// squares cost 3.4 % less than the best of them (`docs/mapping.md`).
 fn is_stable(room: usize, [found, ended]: [Duration; 2], exchanges: u64) -> bool {
     room <= PLACES_MAX
         && found * TIMES_AS_LONG <= ended
