@@ -258,10 +258,20 @@ impl Function<'_> {
         if self.may_be_register(access, &ty, &place) {
             out.declarations
                 .insert("declare i32 @__cell_load_volatile(ptr)".to_owned());
-            let Place { pointer, .. } = &place;
             let debug = place.debug();
-            let word = out.value(format!("call i32 @__cell_load_volatile({pointer}){debug}"));
-            let value = out.converted(&Type::Int(32), &word, &ty);
+            let word = |pointer: &str, out: &mut Output| {
+                out.value(format!("call i32 @__cell_load_volatile({pointer}){debug}"))
+            };
+            let first = word(&place.pointer, out);
+            let value = if ty == WIDE {
+                let second = word(&place.second_word(out), out);
+                let [high, low] =
+                    [first, second].map(|word| out.value(format!("zext i32 {word} to {WIDE}")));
+                let high = out.value(format!("shl {WIDE} {high}, 32"));
+                out.value(format!("or {WIDE} {high}, {low}"))
+            } else {
+                out.converted(&Type::Int(32), &first, &ty)
+            };
             out.name_last(&value, result);
             return Some(());
         }
@@ -308,12 +318,22 @@ impl Function<'_> {
         if self.may_be_register(access, &ty, &place) {
             out.declarations
                 .insert("declare void @__cell_store_volatile(ptr, i32)".to_owned());
-            let word = out.converted(&ty, value, &Type::Int(32));
-            let Place { pointer, .. } = &place;
             let debug = place.debug();
-            out.line(format!(
-                "  call void @__cell_store_volatile({pointer}, i32 {word}){debug}"
-            ));
+            let store = |pointer: &str, word: &str, out: &mut Output| {
+                out.line(format!(
+                    "  call void @__cell_store_volatile({pointer}, i32 {word}){debug}"
+                ));
+            };
+            if ty == WIDE {
+                let high = out.value(format!("lshr {WIDE} {value}, 32"));
+                let high = out.value(format!("trunc {WIDE} {high} to i32"));
+                let low = out.value(format!("trunc {WIDE} {value} to i32"));
+                store(&place.pointer, &high, out);
+                store(&place.second_word(out), &low, out);
+            } else {
+                let word = out.converted(&ty, value, &Type::Int(32));
+                store(&place.pointer, &word, out);
+            }
             return Some(());
         }
         let access = access.volatile_if(becomes_volatile);
@@ -331,11 +351,11 @@ impl Function<'_> {
         Some(())
     }
 
-    /// Whether a number or a pointer of 32 bits is volatile and at an address that is computed. No
-    /// variable is a register.
+    /// Whether a number of 32 or 64 bits or a pointer is volatile and at an address that is computed.
+    /// No variable is a register.
     fn may_be_register(&self, access: Access, ty: &Type, place: &Place) -> bool {
         let is_volatile = access.volatile && !access.atomic;
-        let is_word = matches!(ty, Type::Int(32) | Type::Ptr);
+        let is_word = matches!(ty, Type::Int(32) | Type::Ptr) || *ty == WIDE;
         self.has_registers && is_volatile && is_word && place.variable().starts_with('%')
     }
 
@@ -374,6 +394,9 @@ impl Function<'_> {
         Some(leaves)
     }
 }
+
+/// The type of two registers, which are accessed one after the other.
+const WIDE: Type = Type::Int(64);
 
 /// Whether a value has only whole bytes, whose order nothing can change.
 fn whole_bytes(ty: &Type) -> bool {
@@ -458,6 +481,12 @@ impl Place {
     /// Returns the name of the pointer.
     fn variable(&self) -> &str {
         &self.pointer["ptr ".len()..]
+    }
+
+    /// Returns the pointer to the second word of a number of 64 bits.
+    fn second_word(&self, out: &mut Output) -> String {
+        let second = out.value(format!("getelementptr i8, {}, i32 4", self.pointer));
+        format!("ptr {second}")
     }
 
     /// Returns `, !dbg !3`, if it is known.

@@ -136,7 +136,7 @@ pub fn rewrite(ir: &str) -> Result<String, RewriteError> {
 ///
 /// A volatile access of a number or pointer of 32 bits, at an address that is computed, becomes a
 /// call of `__cell_load_volatile(address)` or `__cell_store_volatile(address, number)`, which the
-/// program is linked with.
+/// program is linked with. A number of 64 bits is two of them.
 ///
 /// # Errors
 ///

@@ -40,13 +40,35 @@ fn a_volatile_word_may_be_a_register() {
             "call void @__cell_store_volatile(ptr %q, i32 %cellworks.3)",
         ]
     );
+    // A number of 64 bits is two registers.
+    assert_eq!(
+        body_with_registers(&[
+            "%1 = load volatile i64, ptr %p, align 8, !dbg !3",
+            "store volatile i64 %1, ptr %q, align 8, !dbg !5",
+        ]),
+        [
+            "%cellworks.0 = call i32 @__cell_load_volatile(ptr %p), !dbg !3",
+            "%cellworks.1 = getelementptr i8, ptr %p, i32 4",
+            "%cellworks.2 = call i32 @__cell_load_volatile(ptr %cellworks.1), !dbg !3",
+            "%cellworks.3 = zext i32 %cellworks.0 to i64",
+            "%cellworks.4 = zext i32 %cellworks.2 to i64",
+            "%cellworks.5 = shl i64 %cellworks.3, 32",
+            "%1 = or i64 %cellworks.5, %cellworks.4",
+            "%cellworks.7 = lshr i64 %1, 32",
+            "%cellworks.8 = trunc i64 %cellworks.7 to i32",
+            "%cellworks.9 = trunc i64 %1 to i32",
+            "call void @__cell_store_volatile(ptr %q, i32 %cellworks.8), !dbg !5",
+            "%cellworks.10 = getelementptr i8, ptr %q, i32 4",
+            "call void @__cell_store_volatile(ptr %cellworks.10, i32 %cellworks.9), !dbg !5",
+        ]
+    );
     // What is not volatile, has another width, is atomic, or is a variable is in memory.
     let memory = [
         "%1 = load i32, ptr %p, align 4",
         "%2 = load volatile i16, ptr %p, align 2",
         "%4 = load atomic i32, ptr %p seq_cst, align 4",
         "%5 = load volatile i32, ptr @variable, align 4",
-        "store volatile i64 1, ptr %q, align 8",
+        "store volatile double 1.0, ptr %q, align 8",
         "%6 = alloca i32, align 4",
         "store volatile i32 1, ptr %6, align 4",
     ];

@@ -1092,9 +1092,7 @@ mod tests {
             Parser::new(0)
                 .parse_all(&module)
                 .find_map(|payload| match payload.unwrap() {
-                    Payload::CodeSectionStart { range, .. } => {
-                        Some(turns.insert(&module[range]))
-                    }
+                    Payload::CodeSectionStart { range, .. } => Some(turns.insert(&module[range])),
                     _ => None,
                 })
                 .unwrap()

@@ -18,8 +18,7 @@ static void *run(void *spe) {
 static void issue(spe_mfc_command_area_t *mfc, volatile unsigned *at, unsigned size, unsigned command) {
     do {
         mfc->MFC_LSA = 0x20000;
-        mfc->MFC_EAH = 0;
-        mfc->MFC_EAL = (unsigned)at;
+        *(volatile unsigned long long *)&mfc->MFC_EAH = (unsigned)at; /* and MFC_EAL */
         mfc->MFC_Size_Tag = size << 16 | 3;
         mfc->MFC_ClassID_CMD = command; /* issues it */
     } while (mfc->MFC_CMDStatus & 3);
