@@ -872,6 +872,8 @@ fn files_are_used_as_they_are_opened() {
         let said = String::from_utf8_lossy(&output.stderr);
         let note = "the program looks for /usr/there, and a program sees only the folders that it is given: add --dir /usr";
         assert!(said.contains(note), "{machine}: {said}");
+        let mapped = fs::read(bench.path("mapped")).unwrap();
+        assert_eq!(mapped, b"abcdle", "{machine}");
     }
 }
 

@@ -4,8 +4,32 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Maps the first bytes of a file of 6 bytes, writes to it, and prints what the file has. */
+static void map(const char *text, int flags, int ends)
+{
+    char found[16] = "", *memory;
+    int file = open("mapped", O_RDWR | O_CREAT | O_TRUNC, 0644);
+
+    write(file, "abcdef", 6);
+    memory = mmap(NULL, 100, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (memory == MAP_FAILED)
+        perror("mmap");
+    close(file);
+    strcpy(memory + 4, text);
+    if (ends == 1)
+        msync(memory, 100, MS_SYNC);
+    if (ends == 2)
+        munmap(memory, 100);
+    file = open("mapped", O_RDONLY);
+    printf("the file has %d bytes: %s\n", (int)read(file, found, 16), found);
+    close(file);
+    if (ends == 1)
+        munmap(memory, 100);
+}
 
 int main(void)
 {
@@ -33,5 +57,9 @@ int main(void)
     closedir(folder);
     printf("entries %d, of these %d of its own\n", all, own);
     printf("from the root %d %d\n", open("/usr/there", O_RDONLY), errno == ENOENT);
+    map("private", MAP_PRIVATE, 2);
+    map("unmapped", MAP_SHARED, 2);
+    map("synchronised", MAP_SHARED, 1);
+    map("left", MAP_SHARED, 0); /* written at the end */
     return 0;
 }

@@ -281,14 +281,83 @@ FILE *tmpfile(void)
     return file;
 }
 
-/* Memory without a file, or a copy of a part of a file that is not written back. */
+/* The parts of files that a program has mapped to write them. What they have in memory is written at
+ * msync, at munmap and at the end of the program. */
+struct mapped {
+    struct mapped *next;
+    char *memory;
+    size_t bytes;
+    int file;
+    off_t from;
+};
+static struct mapped *all_mapped;
+
+static int write_back(const struct mapped *one)
+{
+    struct stat about;
+    size_t at, end = one->bytes;
+
+    if (fstat(one->file, &about) != 0)
+        return -1;
+    /* A file does not become longer. */
+    if (one->from + (off_t)end > about.st_size)
+        end = about.st_size > one->from ? about.st_size - one->from : 0;
+    for (at = 0; at < end;) {
+        ssize_t written = pwrite(one->file, one->memory + at, end - at, one->from + at);
+
+        if (written <= 0)
+            return -1;
+        at += written;
+    }
+    return 0;
+}
+
+static void write_all_back(void)
+{
+    while (all_mapped) {
+        struct mapped *one = all_mapped;
+
+        write_back(one);
+        close(one->file);
+        all_mapped = one->next;
+        free(one);
+    }
+}
+
+/* Notes a part of a file that is to be written. The program may close its own descriptor. */
+static int note_mapped(char *memory, size_t bytes, int file, off_t from)
+{
+    struct mapped *one = malloc(sizeof *one);
+
+    if (one == NULL)
+        return -1;
+    *one = (struct mapped){all_mapped, memory, bytes, dup(file), from};
+    if (one->file < 0 || (all_mapped == NULL && atexit(write_all_back) != 0)) {
+        free(one);
+        return -1;
+    }
+    all_mapped = one;
+    return 0;
+}
+
+int msync(void *memory, size_t bytes, int flags)
+{
+    int result = 0;
+
+    (void)flags;
+    for (struct mapped *one = all_mapped; one; one = one->next)
+        if (one->memory < (char *)memory + bytes && (char *)memory < one->memory + one->bytes)
+            result |= write_back(one);
+    return result;
+}
+
+/* Memory without a file, or with what a part of a file had at the call. */
 void *mmap(void *wanted, size_t bytes, int protection, int flags, int file, off_t from)
 {
     char *memory;
     size_t at = 0;
 
     (void)wanted;
-    (void)protection;
     if (bytes == 0 || (flags & MAP_FIXED)) {
         errno = EINVAL;
         return MAP_FAILED;
@@ -310,12 +379,28 @@ void *mmap(void *wanted, size_t bytes, int protection, int flags, int file, off_
             break;
         at += read;
     }
+    if ((flags & MAP_SHARED) && (protection & PROT_WRITE) && !(flags & MAP_ANONYMOUS)
+        && note_mapped(memory, bytes, file, from) != 0) {
+        free(memory);
+        return MAP_FAILED;
+    }
     return memory;
 }
 
 int munmap(void *memory, size_t bytes)
 {
+    struct mapped **at = &all_mapped, *one;
+
     (void)bytes;
+    while (*at && (*at)->memory != memory)
+        at = &(*at)->next;
+    one = *at;
+    if (one) {
+        write_back(one);
+        close(one->file);
+        *at = one->next;
+        free(one);
+    }
     free(memory);
     return 0;
 }
