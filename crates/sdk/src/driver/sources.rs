@@ -143,6 +143,8 @@ fn match_up(
         (mains, places) => {
             let mut programs = Vec::new();
             let mut free: Vec<&&String> = mains.iter().collect();
+            // A program that is opened by its name may be there already.
+            let mut missing = None;
             for place in places {
                 let wanted = match place {
                     Place::Symbol(name) => core_of(name),
@@ -155,17 +157,23 @@ fn match_up(
                         Place::Symbol(name) => format!("spe_program_handle_t {name}"),
                         Place::File(file) => format!("spe_image_open(\"{}\")", file.display()),
                     };
-                    return Err(unclear(format!(
+                    let error = unclear(format!(
                         "{} sources of the SPU have a name like that of {what}",
                         fitting.len()
-                    )));
+                    ));
+                    if fitting.is_empty() && matches!(place, Place::File(_)) {
+                        missing = missing.or(Some(error));
+                        continue;
+                    }
+                    return Err(error);
                 };
                 free.retain(|path| *path != main);
                 programs.push(program(place, Some(main)));
             }
-            match free.first() {
-                None => Ok(programs),
-                Some(path) => Err(unclear(format!("no program of the PPU has a name like {path}; leave it out if none needs it"))),
+            match (free.first(), missing) {
+                (None, _) => Ok(programs),
+                (_, Some(error)) => Err(error),
+                (Some(path), None) => Err(unclear(format!("no program of the PPU has a name like {path}; leave it out if none needs it"))),
             }
         }
     }
@@ -466,6 +474,17 @@ mod tests {
             "#include <libspe2.h>\n#define HANDLE b_spu\nextern spe_program_handle_t HANDLE;\n";
         let found = divided(&[("a.c", ppu), ("b.c", SPU)]).unwrap();
         assert_eq!(found.programs[0].place, Place::Symbol("b_spu".into()));
+        // A program may be there already, or missing on purpose, if no source is left for it.
+        let ppu = format!("{PPU} f() {{ spe_image_open(\"other.elf\"); }}");
+        let found = divided(&[("a.c", &ppu), ("hello_spu.c", SPU)]).unwrap();
+        assert_eq!(found.programs, [symbol("hello_spu", &["hello_spu.c"])]);
+        let said = divided(&[("a.c", &ppu), ("hello_spu.c", SPU), ("b.c", SPU)]).unwrap_err();
+        assert!(
+            said.starts_with(
+                "0 sources of the SPU have a name like that of spe_image_open(\"other.elf\")"
+            ),
+            "{said}"
+        );
         // A file elsewhere is not written.
         assert_eq!(
             opened("spe_image_open(\"/etc/passwd\") spe_image_open(\"../x\")"),
