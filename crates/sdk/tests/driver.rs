@@ -583,8 +583,8 @@ fn messages_say_what_helps() {
         ),
         (
             "spu-gcc",
-            "#include <ea.h>\n",
-            "move the data with mfc_get and mfc_put",
+            "extern __ea int there;\nint f(void) { return there; }\n",
+            "cannot name a variable of the PPU (`extern __ea`); pass its address",
         ),
         (
             "ppu-g++",
