@@ -173,10 +173,11 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
     }
     let mut missed = BTreeSet::new();
     for (index, cell) in machine.cells.iter().enumerate() {
-        let is_known = file.is_sound(&[&format!("cell[{index}].spes")]);
-        for spe in cell.spes.iter().filter(|_| is_known) {
+        let path = format!("cell[{index}].spes");
+        for (place, spe) in cell.spes.iter().enumerate() {
+            let is_known = file.is_there(&[&format!("{path}[{place}]")]);
             let element = format!("SPE{spe}");
-            if !has(&element) && missed.insert(*spe) {
+            if is_known && !has(&element) && missed.insert(*spe) {
                 missing.push((element, format!("cell[{index}].spes lists the SPE {spe}")));
             }
         }

@@ -707,6 +707,18 @@ fn all_problems_are_reported_at_once() {
          my.toml:44: interconnect.elements misses \"SPE3\"; allowed: with it, because cell[0].spes lists the SPE 3\n\
          my.toml:51: interconnect.hops_max is 2; allowed: 3 or more, because the farthest of 7 elements is 3 hops away"
     );
+    // An SPE that is there twice, or no number, hides no other that the ring misses.
+    let text = changed("spes = [0, 1]", "spes = [0, 0, \"1\", 7]");
+    let error = Description::from_toml(&text, "my.toml")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "my.toml:6: cell[0].spes[2] is \"1\"; allowed: whole numbers, 0 to 65_535\n\
+         my.toml:6: cell[0].spes[1] is 0 again; allowed: each SPE of a Cell once\n\
+         my.toml:45: interconnect.elements misses \"SPE7\"; allowed: with it, because cell[0].spes lists the SPE 7\n\
+         my.toml:52: interconnect.hops_max is 2; allowed: 3 or more, because the farthest of 6 elements is 3 hops away"
+    );
     // Of more missing elements than wrong names, all are reported.
     let text = changed("\"SPE1\", \"IOIF0\", \"SPE0\"", "\"SPE-1\", \"IOIF0\"");
     let error = Description::from_toml(&text, "my.toml").unwrap_err();
