@@ -102,9 +102,13 @@ impl Description {
         let ring: Vec<_> = ring.chain(names(&["MIC"])).collect();
         let hops = ring.len() / 2;
         let numbers: Vec<_> = (0..spes).collect();
+        let many = match spes {
+            1 => "1 SPE".to_owned(),
+            _ => format!("{spes} SPEs"),
+        };
         let lines = [
             ("name ", "\"mine\"".to_owned()),
-            ("title ", format!("\"A Cell with {spes} SPEs\"")),
+            ("title ", format!("\"A Cell with {many}\"")),
             ("spes ", format!("{numbers:?}")),
             ("elements ", format!("{ring:?}")),
             (
@@ -138,7 +142,7 @@ impl Description {
             }
         });
         let head = format!(
-            "# A machine to change: one Cell with {spes} SPEs, and the numbers of the PlayStation 3 \
+            "# A machine to change: one Cell with {many}, and the numbers of the PlayStation 3 \
              (cellworks machines ps3).\n"
         );
         Some(head + &changed.collect::<String>())

@@ -746,6 +746,16 @@ fn a_template_has_any_number_of_spes() {
         let machine = Description::from_toml(&text, "mine.toml").unwrap();
         assert_eq!(machine.spes().count(), spes);
         assert!(!text.contains("Sony"), "{text}");
+        let many = if spes == 1 {
+            "1 SPE"
+        } else {
+            &format!("{spes} SPEs")
+        };
+        assert_eq!(machine.title, format!("A Cell with {many}"));
+        assert!(
+            text.contains(&format!(": one Cell with {many}, and the numbers")),
+            "{text}"
+        );
     }
     // With eight SPEs, the elements are in the order of the Cell.
     let Interconnect::Rings(eight) = Description::from_toml(&Description::template(8).unwrap(), "")
