@@ -34,11 +34,13 @@ const NEUTRAL: &[&str] = &[
     "insertelement",
     "insertvalue",
     "inttoptr",
+    "landingpad",
     "lshr",
     "mul",
     "or",
     "phi",
     "ptrtoint",
+    "resume",
     "ret",
     "sdiv",
     "select",
@@ -62,6 +64,7 @@ const NEUTRAL: &[&str] = &[
 const BYTEWISE: &[&str] = &[
     "annotation",
     "assume",
+    "eh.typeid.for",
     "frameaddress",
     "invariant",
     "is.constant",
@@ -215,7 +218,7 @@ impl Function<'_> {
             (_, Some(result)) if line.contains("@llvm.threadlocal.address.") => {
                 self.thread_local(line, result, out)
             }
-            ("tail" | "musttail" | "notail" | "call", _) => return call(line, out),
+            ("tail" | "musttail" | "notail" | "call" | "invoke", _) => return call(line, out),
             ("and", Some(result)) if let Some(pointer) = pointer_to_member(line, &out.text) => {
                 is_virtual(result, &pointer, out);
                 Some(())

@@ -109,6 +109,7 @@ impl fmt::Debug for RewriteError {
 ///   size, alignment)`;
 /// - the address of a label is a number, and a jump to it is a choice by this number;
 /// - `main` is `__cell_main`, and takes a structure, a union or a vector as a vector of four words;
+/// - exceptions stay as they are: the code generator has `-enable-emscripten-cxx-exceptions`;
 /// - functions with names like `spu.rdch` are imports.
 ///
 /// Inline assembler may order memory, give hints, and clear a line of 128 bytes. Its reads of the
@@ -302,8 +303,11 @@ fn named_types<'a>(lines: &[&'a str]) -> HashMap<&'a str, Type> {
 fn body(function: &Function<'_>, line: &str, out: &mut Output) -> Result<(), Refusal> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
-    // The cases of a switch are indented more deeply, and end with a bracket.
-    let cases = text.starts_with(']') || (indent > 2 && text.starts_with('i'));
+    // What belongs to the line above is indented more deeply: the cases of a switch, which end with
+    // a bracket, where a call of C++ goes on, and which exceptions come there.
+    let goes_on = ["i", "to label ", "catch ", "cleanup", "filter "];
+    let cases = text.starts_with(']')
+        || (indent > 2 && goes_on.iter().any(|first| text.starts_with(first)));
     let label = indent == 0 && text.contains(':');
     if text.is_empty() || text.starts_with(';') || text.starts_with("#dbg_") || cases || label {
         out.line(line);

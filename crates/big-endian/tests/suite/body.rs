@@ -654,7 +654,7 @@ fn what_touches_memory_in_an_unknown_way_is_refused() {
         "%1 = call { double, i32 } @llvm.frexp.f64.i32(double 1.0)",
         "%1 = call { float, float } @llvm.sincospi.f32(float 1.0)",
         "call void (i32, ...) @g(i32 1, { i32, i32 } %n)",
-        "%1 = invoke i32 @g()",
+        "%1 = catchpad within %0 [ptr @t]",
         "%1 = brandnew i32 %n",
     ] {
         let refusal = refusal(&["%0 = add i32 %n, 1", line]);
@@ -726,6 +726,37 @@ fn a_pointer_to_a_function_of_a_class_is_virtual_below_the_first_function() {
     ] {
         assert_eq!(body(&others), others);
     }
+}
+
+#[test]
+fn a_call_that_may_throw_is_a_call_and_handlers_stay() {
+    let handled = [
+        "invoke void @g(ptr %p) nobuiltin",
+        "to label %on unwind label %lpad, !dbg !3",
+        "%1 = landingpad { ptr, i32 }",
+        "cleanup",
+        "catch ptr @_ZTIi",
+        "filter [1 x ptr] [ptr @_ZTIi], !dbg !4",
+        "%2 = call i32 @llvm.eh.typeid.for.p0(ptr @_ZTIi)",
+        "resume { ptr, i32 } %1, !dbg !4",
+    ];
+    let mut lines = handled.map(|line| line.to_owned());
+    for at in [1, 3, 4, 5] {
+        lines[at] = format!("        {}", handled[at]);
+    }
+    assert_eq!(body(&lines.each_ref().map(String::as_str)), handled);
+    // Arguments after the named ones are turned round, as in a call.
+    assert_eq!(
+        body(&[
+            "%1 = invoke i32 (ptr, ...) @printf(ptr %p, i32 %n)",
+            "        to label %on unwind label %lpad",
+        ])[2..],
+        [
+            "%1 = invoke i32 (ptr, i128, float, ...) @printf(ptr %p, i128 zeroinitializer, float zeroinitializer, i64 \
+             %cellworks.1) nobuiltin",
+            "to label %on unwind label %lpad",
+        ]
+    );
 }
 
 #[test]
