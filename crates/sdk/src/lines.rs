@@ -52,6 +52,7 @@ impl Lines {
                 .map(|name| match name.as_str() {
                     // The macro of our headers for `main`.
                     "__cell_main" => " in main".to_owned(),
+                    name if name.starts_with("_Z11__cell_main") => " in main".to_owned(),
                     name => format!(" in {name}"),
                 })
                 .unwrap_or_default();

@@ -587,9 +587,9 @@ fn messages_say_what_helps() {
             "cannot name a variable of the PPU (`extern __ea`); pass its address",
         ),
         (
-            "ppu-g++",
+            "spu-g++",
             "#include <vector>\n",
-            "note: vector is of the library of C++, which is not here",
+            "note: vector is of the library of C++, which only programs of the PPU have",
         ),
         ("ppu-gcc", "#include \"own.h\"\n", "name its folder with -I"),
         (

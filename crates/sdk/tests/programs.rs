@@ -135,6 +135,53 @@ fn runs(name: &str, arguments: &[&str], code: i32) {
     );
 }
 
+/// Builds a program that needs the library of C++, or says that the test is skipped because the
+/// library's source is not here.
+#[track_caller]
+fn builds_with_cpp(bench: &Bench, arguments: &[&str]) -> bool {
+    let output = bench.command(SDK).arg("cc").args(arguments).output();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("pip download") {
+        skipped(said.trim());
+        return false;
+    }
+    assert!(output.status.success(), "{said}");
+    true
+}
+
+#[test]
+fn the_ppu_uses_the_library_of_cpp() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    let sources = ["-O2", "-o", "standard", "standard.cpp", "standard-spu.c"];
+    if builds_with_cpp(&bench, &sources) {
+        bench.prints(&["./standard"], &bench.expected("standard.txt"), 3);
+    }
+}
+
+#[test]
+fn exceptions_are_caught_or_end_the_program() {
+    let Some(bench) = Bench::of("tests/c") else {
+        return;
+    };
+    if !builds_with_cpp(&bench, &["-w", "-o", "exceptions", "exceptions.cpp"]) {
+        return;
+    }
+    let line = line_with(&bench.expected("exceptions.cpp"), "/* the line */");
+    let end =
+        format!("exceptions.cpp:{line}:5 in main that nothing caught: Refused: nobody listens\n");
+    for machine in MACHINES {
+        let output = bench.exec(&["--machine", machine, "./exceptions"]);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(printed, bench.expected("exceptions.txt"), "{said}");
+        assert!(said.ends_with(&end), "{said}");
+        assert_eq!(output.status.code(), Some(134), "on {machine}");
+    }
+}
+
 #[test]
 fn both_sides_print_and_take_arguments_and_exit() {
     runs("hello", &["one", "two"], 3);

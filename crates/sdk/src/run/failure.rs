@@ -23,6 +23,16 @@ pub(crate) enum Failure {
         /// The line of C.
         place: &'static str,
     },
+    /// The program of the PPU has thrown an exception of C++ that nothing has caught.
+    #[error("{who} threw an exception at {place} that nothing caught: {said}")]
+    Exception {
+        /// The thread.
+        who: String,
+        /// The type of the exception, and what it says.
+        said: String,
+        /// The line of C++.
+        place: &'static str,
+    },
     /// All programs and threads wait for each other, each as a line says.
     #[error("deadlock: every program waits for another{0}")]
     Deadlock(String),
@@ -57,9 +67,10 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns whether the program of the PPU has called `abort`.
+    /// Returns whether the program of the PPU has called `abort`, as it also does on a Cell if
+    /// nothing catches an exception.
     pub(crate) fn is_abort(&self) -> bool {
-        matches!(self, Self::Abort { .. })
+        matches!(self, Self::Abort { .. } | Self::Exception { .. })
     }
 }
 

@@ -25,6 +25,7 @@ use super::engine::Pace;
 use super::failure::Failure;
 use super::guest::{Guest, Outside, element};
 use super::imports::{Question, State, ThreadExit};
+use super::jump::Thrown;
 use super::link::{Answer, Link};
 use super::memory::{NULL_BYTES, NULL_FILL, SharedMemory, next_instance_has};
 use super::patience::{Patience, note};
@@ -439,8 +440,12 @@ impl<'p> Ppu<'p> {
             Err(error) => match error.downcast_ref::<ThreadExit>() {
                 Some(ThreadExit(value)) => *value,
                 None => {
-                    let (why, place) = describe(&error, &self.code.program);
                     let who = who(index);
+                    if let Some(Thrown { said, place }) = error.downcast_ref::<Thrown>() {
+                        let (said, place) = (said.clone(), self.code.program.place(place));
+                        return Err(Failure::Exception { who, said, place });
+                    }
+                    let (why, place) = describe(&error, &self.code.program);
                     return Err(if has_aborted(&error) {
                         Failure::Abort { who, place }
                     } else {

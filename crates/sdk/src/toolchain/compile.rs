@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::driver::tools::{Failed, Side, because};
 
 use super::alignments::Lowered;
 use super::cache::write;
+use super::cpp_source;
 use super::overloads::shortened;
 use super::programs::Programs;
 use super::remedies::remedies;
@@ -60,7 +61,7 @@ const FRONT_END: &[&str] = &[
 ];
 
 /// What the PPU is known by.
-const PPU: &[&str] = &["-D__PPU__=1", "-D__ppu__=1"];
+const PPU: &[&str] = &["-D__PPU__=1", "-D__ppu__=1", "-frtti"];
 
 /// `main` has three parameters of 64 bits on an SPU, and others in old C. Only under another name
 /// does clang take them.
@@ -119,12 +120,19 @@ const CALLED: &[&str] = &["frexp", "modf", "remquo", "sincos"];
 /// The level at which each access of memory happens where the program says.
 const UNOPTIMISED: &str = "-O0";
 
+/// Leaves handlers of exceptions out, and with them the destruction of variables by an exception.
+const IGNORE_EXCEPTIONS: &str = "-fignore-exceptions";
+
 /// The part of clang that reads C for one side.
 pub(crate) struct FrontEnd<'a> {
     pub(crate) clang: &'a Path,
     flags: Vec<String>,
     /// Whether volatile words may be registers of an SPE.
     has_registers: bool,
+    /// The cache with the library of C++, if a source that needs it gets it.
+    cpp: Option<PathBuf>,
+    /// Whether handlers of exceptions are left out.
+    ignores_exceptions: bool,
 }
 
 impl<'a> FrontEnd<'a> {
@@ -166,13 +174,72 @@ impl<'a> FrontEnd<'a> {
             clang: &programs.clang,
             flags,
             has_registers: false,
+            cpp: None,
+            ignores_exceptions: false,
         }
     }
 
-    /// Returns the front end for sources of a user. Those of the PPU may reach registers.
-    pub(crate) fn for_user(mut self, side: Side) -> Self {
+    /// Returns the front end for sources of a user. Those of the PPU may reach registers, and get
+    /// the library of C++ in `cache` if they need it.
+    pub(crate) fn for_user(mut self, side: Side, cache: &Path) -> Self {
         self.has_registers = side == Side::Ppu;
+        self.cpp = (side == Side::Ppu).then(|| cache.to_owned());
         self
+    }
+
+    /// Returns the front end for a source that needs the library of C++, whose source is in a
+    /// folder. It leaves out handlers of exceptions.
+    pub(crate) fn with_cpp(&self, library: &Path) -> Self {
+        let mut flags = self.flags.clone();
+        let headers = flags.iter().position(|flag| flag == "-isystem");
+        let before = headers.unwrap_or(flags.len());
+        flags.splice(before..before, cpp_source::flags(library));
+        flags.push(IGNORE_EXCEPTIONS.to_owned());
+        Self {
+            clang: self.clang,
+            flags,
+            has_registers: self.has_registers,
+            cpp: None,
+            ignores_exceptions: true,
+        }
+    }
+
+    /// Returns the front end with handlers of exceptions.
+    fn with_handlers(&self) -> Self {
+        let flags = self.flags.iter().filter(|flag| *flag != IGNORE_EXCEPTIONS);
+        Self {
+            clang: self.clang,
+            flags: flags.cloned().collect(),
+            has_registers: self.has_registers,
+            cpp: None,
+            ignores_exceptions: false,
+        }
+    }
+
+    /// Returns the front end with the library of C++, if clang has refused a source without it.
+    fn with_cpp_if_needed(&self, said: &str) -> Result<Option<Self>, Failed> {
+        match &self.cpp {
+            Some(cache) if cpp_source::is_needed(said) => {
+                Ok(Some(self.with_cpp(&cpp_source::unpacked(cache)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the front end with which a source is preprocessed.
+    pub(crate) fn for_preprocessor(self, source: &Path, flags: &[String]) -> Result<Self, Failed> {
+        if self.cpp.is_none() || !flags.iter().any(|flag| flag.starts_with("c++")) {
+            return Ok(self);
+        }
+        let mut front = self.command();
+        front
+            .args(["-E", "-w", "-o", "/dev/null"])
+            .args(flags)
+            .arg(source);
+        let read = front.stdin(Stdio::null()).output();
+        let read = read.map_err(|error| cannot_run(self.clang, &error))?;
+        let with_cpp = self.with_cpp_if_needed(&String::from_utf8_lossy(&read.stderr))?;
+        Ok(with_cpp.unwrap_or(self))
     }
 
     /// Returns the command that reads sources with the side's flags.
@@ -220,14 +287,14 @@ impl<'a> FrontEnd<'a> {
         &self,
         source: &Path,
         output: &Path,
-        flags: &[String],
+        given: &[String],
     ) -> Result<(), Failed> {
-        let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
+        let level = given.iter().rev().find(|flag| flag.starts_with("-O"));
         let level = level.map_or("-O2", String::as_str);
         let is_unoptimised = level == UNOPTIMISED;
         // Without any optimisation, clang 19 takes hours for a function of long expressions.
         let level = if is_unoptimised { "-O1" } else { level };
-        let flags: Vec<String> = flags
+        let flags: Vec<String> = given
             .iter()
             .filter(|flag| *flag != UNOPTIMISED)
             .cloned()
@@ -235,6 +302,11 @@ impl<'a> FrontEnd<'a> {
         let flags = &flags[..];
         let mut read = self.read(level, source, flags)?;
         let mut said = String::from_utf8_lossy(&read.stderr).into_owned();
+        if !read.status.success()
+            && let Some(front) = self.with_cpp_if_needed(&said)?
+        {
+            return front.compile(source, output, given);
+        }
         let mut lowered = Lowered::default();
         while !read.status.success() {
             let notes = lowered.add(&said);
@@ -265,6 +337,9 @@ impl<'a> FrontEnd<'a> {
         let name = source.display();
         let ir = String::from_utf8(read.stdout)
             .map_err(|_| because(&format!("{name}: the source is no UTF-8")))?;
+        if self.ignores_exceptions && catches(&ir) {
+            return self.with_handlers().compile(source, output, given);
+        }
         let ir = as_in_source(&ir);
         let big = match (is_unoptimised, self.has_registers) {
             (true, has_registers) => cellworks_big_endian::rewrite_unoptimised(&ir, has_registers),
@@ -287,14 +362,12 @@ impl<'a> FrontEnd<'a> {
             // For setjmp: see `lib/common/setjmp.c`.
             "-mllvm",
             "-enable-emscripten-sjlj",
-            level,
-            "-w",
-            "-x",
-            "ir",
-            "-c",
-            "-",
-            "-o",
         ]);
+        if big.contains(" landingpad ") {
+            // For exceptions: see `lib/cpp/exceptions.cpp`.
+            back.args(["-mllvm", "-enable-emscripten-cxx-exceptions"]);
+        }
+        back.args([level, "-w", "-x", "ir", "-c", "-", "-o"]);
         let mut back = back
             .arg(output)
             .stdin(Stdio::piped())
@@ -315,6 +388,25 @@ impl<'a> FrontEnd<'a> {
             ))),
         }
     }
+}
+
+/// Returns whether functions of IR may catch exceptions: whether one of the files in which they are
+/// has the word for it. Our own files are left out, because the library catches nothing.
+///
+/// Without handlers, no call has to go through the machine, which takes longer (`run/jump.rs`).
+fn catches(ir: &str) -> bool {
+    let files = ir.lines().filter_map(|line| {
+        let (_, rest) = line.split_once("!DIFile(filename: \"")?;
+        let (name, rest) = rest.split_once("\", directory: \"")?;
+        Some(Path::new(rest.split('"').next()?).join(name))
+    });
+    let mut files = files.filter(|file| !file.starts_with("/cellworks"));
+    files.any(|file| fs::read(file).is_ok_and(|text| has_word(&text, b"catch")))
+}
+
+fn has_word(text: &[u8], word: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.split(|byte| !is_part(byte)).any(|found| found == word)
 }
 
 /// Returns whether a source has conversions of printf for vectors, such as `%vd` and `%,hvx`.

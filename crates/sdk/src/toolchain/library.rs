@@ -271,7 +271,7 @@ const LEFT_OUT: &[&str] = &[
 ];
 
 /// Returns the texts by which it is compiled: what others compiled is out of date.
-fn compiled_by() -> impl Iterator<Item = &'static str> {
+pub(super) fn compiled_by() -> impl Iterator<Item = &'static str> {
     let here = [include_str!("library.rs"), include_str!("compile.rs")];
     here.into_iter().chain(cellworks_big_endian::SOURCE)
 }
@@ -359,28 +359,9 @@ fn build(programs: &Programs, cache: &Path, own: &Path, new: &Path) -> Result<()
     let sources = sources(&root, own)?;
     // Our headers come first, but a library has only its own.
     let front = FrontEnd::new(programs, Side::Spu, own, new);
-    let done = AtomicUsize::new(0);
-    let number = sources.len();
-    let shown = io::stderr().is_terminal();
-    eprintln!(
-        "note: the C library is compiled for the Cell's order of bytes, once; {number} files"
-    );
-    let objects = compile_all(
-        &front,
-        &sources,
-        work.path(),
-        |source| flags(&root, own, source),
-        |_| {
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if shown {
-                // The number is not needed if it cannot be written.
-                let _ = write!(io::stderr(), "\r{done} of {number}");
-            }
-        },
-    )?;
-    if shown {
-        eprintln!();
-    }
+    let objects = compile_with_progress(&front, "C library", &sources, work.path(), |source| {
+        flags(&root, own, source)
+    })?;
     archive(&objects, &new.join("libc.a"))
 }
 
@@ -441,7 +422,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failed> {
 }
 
 /// Returns the entries of a folder, sorted.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
+pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     let unread = |error: io::Error| because(&format!("{}: {error}", folder.display()));
     let entries = fs::read_dir(folder).map_err(unread)?;
     let mut entries: Vec<PathBuf> = entries
@@ -873,6 +854,33 @@ fn flags(root: &Path, own: &Path, source: &Path) -> Vec<String> {
     flags
 }
 
+/// Compiles the sources of a library to objects in a folder, and says so.
+pub(super) fn compile_with_progress(
+    front: &FrontEnd<'_>,
+    library: &str,
+    sources: &[PathBuf],
+    folder: &Path,
+    flags: impl Fn(&Path) -> Vec<String> + Sync,
+) -> Result<Vec<PathBuf>, Failed> {
+    let done = AtomicUsize::new(0);
+    let number = sources.len();
+    let shown = io::stderr().is_terminal();
+    eprintln!(
+        "note: the {library} is compiled for the Cell's order of bytes, once; {number} files"
+    );
+    let objects = compile_all(front, sources, folder, flags, |_| {
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if shown {
+            // The number is not needed if it cannot be written.
+            let _ = write!(io::stderr(), "\r{done} of {number}");
+        }
+    })?;
+    if shown {
+        eprintln!();
+    }
+    Ok(objects)
+}
+
 /// Compiles sources to objects in a folder, on all processors.
 fn compile_all(
     front: &FrontEnd<'_>,
@@ -913,7 +921,7 @@ fn compile_all(
 }
 
 /// Writes objects to an archive.
-fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
+pub(super) fn archive(objects: &[PathBuf], output: &Path) -> Result<(), Failed> {
     let mut members = Vec::new();
     for object in objects {
         let name = object

@@ -6,11 +6,14 @@
 //!                                         vector ─► module
 //! ```
 //!
-//! The C library is compiled in the same way, once for each user; see `library`.
+//! The C library is compiled in the same way, once for each user; see `library`. So is that of C++,
+//! for programs that need it; see `cplusplus`.
 
 mod alignments;
 mod cache;
 mod compile;
+mod cplusplus;
+mod cpp_source;
 mod library;
 mod link;
 mod overloads;
@@ -36,6 +39,7 @@ pub(crate) struct Toolchain;
 /// The programs and folders that compile.
 struct Ready {
     programs: Programs,
+    cache: PathBuf,
     own: PathBuf,
     library: Library,
 }
@@ -48,6 +52,7 @@ impl Ready {
         let library = Library::ready(&programs, &cache, &own)?;
         Ok(Self {
             programs,
+            cache,
             own,
             library,
         })
@@ -66,9 +71,10 @@ impl Tools for Toolchain {
         output: &Path,
         flags: &[String],
     ) -> Result<(), Failed> {
-        Ready::new()?
+        let ready = Ready::new()?;
+        ready
             .front_end(side)
-            .for_user(side)
+            .for_user(side, &ready.cache)
             .compile(source, output, flags)?;
         // So the linker of the other side can refuse it.
         let sign = link::side_of_object(side);
@@ -85,7 +91,8 @@ impl Tools for Toolchain {
         flags: &[String],
     ) -> Result<(), Failed> {
         let ready = Ready::new()?;
-        let front = ready.front_end(side);
+        let front = ready.front_end(side).for_user(side, &ready.cache);
+        let front = front.for_preprocessor(source, flags)?;
         let mut command = front.command();
         command.arg("-E").args(flags).arg(source);
         if let Some(output) = output {
@@ -107,6 +114,15 @@ impl Tools for Toolchain {
     ) -> Result<(), Failed> {
         let ready = Ready::new()?;
         let mut all = inputs.to_vec();
+        if side == Side::Ppu && cpp_source::is_used_by(inputs) {
+            let libc = ready.library.folder();
+            all.push(cplusplus::library(
+                &ready.programs,
+                &ready.cache,
+                &ready.own,
+                libc,
+            )?);
+        }
         all.extend(ready.library.archives(side, &ready.programs, &ready.own)?);
         link::link(&ready.programs.linker, side, stack, &all, output)
     }

@@ -1,5 +1,7 @@
 //! What helps against errors of clang that gcc did not have, or that a Cell did not have.
 
+use super::cpp_source::HEADERS;
+
 /// Headers of other products than the base of the SDK: the names, what they are of, and what to do.
 const OTHERS: &[(&[&str], &str, &str)] = &[
     (
@@ -94,38 +96,8 @@ const OTHERS: &[(&[&str], &str, &str)] = &[
         "threads of the PPU (pthread.h) and SPU programs are what there is",
     ),
     (
-        &[
-            "algorithm",
-            "complex",
-            "deque",
-            "exception",
-            "fstream",
-            "functional",
-            "iomanip",
-            "ios",
-            "iosfwd",
-            "iostream",
-            "istream",
-            "iterator",
-            "limits",
-            "list",
-            "map",
-            "memory",
-            "numeric",
-            "ostream",
-            "queue",
-            "set",
-            "sstream",
-            "stack",
-            "stdexcept",
-            "streambuf",
-            "string",
-            "typeinfo",
-            "utility",
-            "valarray",
-            "vector",
-        ],
-        "the library of C++, which is not here",
+        HEADERS,
+        "the library of C++, which only programs of the PPU have",
         "the headers of C by their names in C++, such as <cstdio> and <cmath>, are here",
     ),
 ];

@@ -3,17 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NEW(name, symbol)                                                                  \
-  void *name(size_t size) __asm__(symbol);                                                 \
-  void *name(size_t size) {                                                                \
-    void *memory = malloc(size ? size : 1);                                                \
-    if (!memory) {                                                                         \
-      fprintf(stderr, "new: no %lu bytes of memory are left\n", (unsigned long)size);     \
-      abort();                                                                             \
-    }                                                                                      \
-    return memory;                                                                         \
-  }
-
 /* A null pointer if there is no memory. `kind` is std::nothrow. */
 #define NEW_OR_NULL(name, symbol)                                                          \
   void *name(size_t size, const void *kind) __asm__(symbol);                               \
@@ -30,8 +19,6 @@
   void name(void *memory, size_t size) __asm__(symbol);                                    \
   void name(void *memory, size_t size) { free(memory); }
 
-NEW(new_one, "_Znwm")
-NEW(new_array, "_Znam")
 NEW_OR_NULL(new_one_or_null, "_ZnwmRKSt9nothrow_t")
 NEW_OR_NULL(new_array_or_null, "_ZnamRKSt9nothrow_t")
 const char std_nothrow __asm__("_ZSt7nothrow") = 0;
