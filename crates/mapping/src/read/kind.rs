@@ -109,6 +109,10 @@ pub(super) fn tasks(text: &str, ending: Option<&str>) -> Result<Tasks, TextError
             metis::parse(text)
         }
         None if matrix::is_likely(text) => matrix::plain(text),
+        None if matrix::is_half(text) => Err(TextError::at(
+            1,
+            "this is half of a matrix: write both halves, so that row i has the volumes from task i to all tasks",
+        )),
         None => edges::parse(text).map(|volumes| Tasks {
             volumes,
             first: 0,

@@ -112,6 +112,13 @@ pub(super) fn is_likely(text: &str) -> bool {
     !rows.is_empty() && rows.iter().all(|(_, words)| words.len() >= PLAIN)
 }
 
+/// Returns true if each row is one number longer than the one before, and the first has one.
+pub(super) fn is_half(text: &str) -> bool {
+    let rows = rows(text);
+    let is_next = |(at, (_, words)): (usize, &Row<'_>)| words.len() == at + 1;
+    rows.len() >= PLAIN && rows.iter().enumerate().all(is_next)
+}
+
 /// Parses a plain matrix. Row i has the volumes from task i.
 pub(super) fn plain(text: &str) -> Result<Tasks, TextError> {
     let all = rows(text);

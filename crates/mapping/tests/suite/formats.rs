@@ -163,6 +163,10 @@ fn a_wrong_matrix_is_named_with_line_and_rule() {
         "0 1 2 3\n1 0 2 3\n1 2 0 x\n1 2 3 0\n",
         "3: \"x\" stands where a number from 0 to 1e100 has to be",
     );
+    refused(
+        "0\n5 0\n1 2 0\n7 8 9 0\n",
+        "1: this is half of a matrix: write both halves, so that row i has the volumes from task i to all tasks",
+    );
     let long = "x".repeat(1000);
     refused(
         &format!("0 1 2 3\n1 0 2 3\n1 2 0 {long}\n1 2 3 0\n"),
