@@ -86,7 +86,7 @@ pub(crate) fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
         .find(|(at, run)| side[..*at].contains(run));
     match twice {
         Some((_, run)) => Err(Failure::Usage(format!(
-            "`{}` is twice on one side, and runs are compared by how far they are apart; name it once",
+            "`{}` is named twice, and would count as two runs; name it once",
             run.display()
         ))),
         None => Ok(()),

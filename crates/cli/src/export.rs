@@ -8,6 +8,7 @@ use cellworks_report::read;
 use crate::args::{ExportArgs, ExportTarget, refuse_standard_input_twice};
 use crate::compare::{load_side, named, refuse_twice};
 use crate::failure::Failure;
+use crate::message::warn;
 use crate::output::print;
 
 pub(crate) fn run(arguments: &ExportArgs) -> Result<(), Failure> {
@@ -21,8 +22,16 @@ pub(crate) fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         ExportTarget::Html => return page(files),
     };
     let (runs, _) = load_side(files, arguments.untrusted)?;
-    let text = export::export(&named(&runs), target);
-    print(&text.map_err(|error| Failure::Usage(error.to_string()))?)
+    let runs = named(&runs);
+    let text = export::export(&runs, target).map_err(|error| Failure::Usage(error.to_string()))?;
+    let differences = export::differences(&runs);
+    if !differences.is_empty() {
+        warn(&format!(
+            "these runs differ, so their medians may mean nothing; export together only files that are alike:\n  {}",
+            differences.join("\n  ")
+        ));
+    }
+    print(&text)
 }
 
 /// Prints the page of a result. It says itself what in it has doubts.

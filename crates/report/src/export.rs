@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::compare::{CompareError, Exported, exported};
+use crate::compare::{CompareError, Exported, differences_from, exported};
 use crate::read::Measured;
 
 /// A format of another program.
@@ -17,7 +17,9 @@ pub enum Target {
 }
 
 /// Returns the times and rates of the runs as JSON for another program. Each run has a name for
-/// errors. A value of several runs is their median. Other values, such as sizes, are left out.
+/// errors. A value of several runs is the median of those that have it. Other values, such as
+/// sizes, are left out. The names of values begin with the program or the command that measured
+/// them, if that is not `stats`.
 ///
 /// # Errors
 ///
@@ -45,6 +47,15 @@ pub fn export(runs: &[(&str, &Measured)], target: Target) -> Result<String, Comp
         Target::Bencher => bencher(&values),
         _ => values.iter().map(custom).collect(),
     }))
+}
+
+/// Returns what differs between the machine and circumstances of the first run and those of the
+/// others, in sentences. A median of such runs may mean nothing.
+pub fn differences(runs: &[(&str, &Measured)]) -> Vec<String> {
+    match runs {
+        [] => Vec::new(),
+        [first, others @ ..] => differences_from(first, others),
+    }
 }
 
 /// Returns an object with an object for each benchmark, which has an object for each measure.
@@ -158,6 +169,23 @@ mod tests {
         let list: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(list[0]["value"], 110.0);
         assert_eq!(list[0]["range"], "100 to 130");
+    }
+
+    #[test]
+    fn the_results_of_programs_have_the_names_of_their_programs() {
+        let names = |program: &str| -> Vec<String> {
+            let mut report = made_up::program();
+            report.program = program.to_owned();
+            let text = export(&[("a.json", &Measured::Program(report))], Target::Bencher).unwrap();
+            let benchmarks: Map<String, Value> = serde_json::from_str(&text).unwrap();
+            benchmarks.keys().cloned().collect()
+        };
+        let [lu, knn] = ["lu", "knn"].map(names);
+        assert!(
+            !lu.is_empty() && lu.iter().all(|name| name.starts_with("lu: ")),
+            "{lu:?}"
+        );
+        assert!(!lu.iter().any(|name| knn.contains(name)), "{lu:?} {knn:?}");
     }
 
     #[test]

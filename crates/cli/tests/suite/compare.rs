@@ -242,7 +242,7 @@ fn several_runs_of_each_side() {
     assert_eq!(ratio["verdict"], "slower");
 
     compare(&[&a], &[&b, &b2, &b], &[]).refused(&format!(
-        "error: `{}` is twice on one side, and runs are compared by how far they are apart; name it once\n",
+        "error: `{}` is named twice, and would count as two runs; name it once\n",
         b.display()
     ));
     let page = folder.path().join("1.04e2.json");

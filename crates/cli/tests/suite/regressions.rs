@@ -236,10 +236,41 @@ fn exports_without_values_or_of_different_commands_are_refused() {
     ));
     Run::of(cellworks().args(["export", "bencher"]).args([&stats_json, &run_json])).refused(&format!(
         "error: `{}` is what `cellworks stats` printed, `{}` what `cellworks run switch` printed: they measure \
-         different things; run the same command for both\n",
+         different things; export each by itself\n",
         stats_json.display(),
         run_json.display()
     ));
+}
+
+/// Runs of two machines have no common median, but runs with other flags are a union.
+#[test]
+fn an_export_warns_of_runs_of_different_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let measured = |name: &str, arguments: &str| {
+        let path = folder.path().join(name);
+        let mut command = cellworks();
+        command.args(arguments.split(' ')).arg("--json").arg(&path);
+        assert_eq!(Run::of(&mut command).code, Some(0), "{arguments}");
+        path
+    };
+    let large = measured("large.json", "stats --machine ps3 -f dmaget -b 16k");
+    let small = measured("small.json", "stats --machine ps3 -f dmaget -b 1k");
+    let blade = measured("blade.json", "stats --machine qs20 -f dmaget -b 16k");
+    let exported = |files: [&std::path::PathBuf; 2]| {
+        let run = Run::of(cellworks().args(["export", "bencher"]).args(files));
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let values: Value = serde_json::from_str(&run.out).unwrap();
+        (values.as_object().unwrap().len(), run.err)
+    };
+    assert_eq!(exported([&large, &small]), (2, String::new()));
+    let (values, warning) = exported([&large, &blade]);
+    assert_eq!(values, 1);
+    let begin = format!(
+        "warning: these runs differ, so their medians may mean nothing; export together only files that are alike:\n  \
+         Machines differ: Sony PlayStation 3: one Cell/B.E. at 3.2 GHz, 6 SPEs, 256 MB XDR (simulated) in {}, ",
+        large.display()
+    );
+    assert!(warning.starts_with(&begin), "{warning}");
 }
 
 #[test]

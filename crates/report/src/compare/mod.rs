@@ -230,7 +230,8 @@ impl Comparison {
             .chain(b)
             .find(|(_, run)| run.printed_by() != printed_by)
         {
-            return Err(different(&(*first_name, *first), other));
+            let advice = "run the same command for both";
+            return Err(different(&(*first_name, *first), other, advice));
         }
         let ([name_a, name_b], mut notes) = ([a, b].map(name_of), notes_of_runs(a, b));
         let (values_a, values_b) = (values_of_side(a)?, values_of_side(b)?);
@@ -326,19 +327,26 @@ pub(crate) struct Exported {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Returns the times and rates of runs of one command, for other programs.
+/// Returns the times and rates of runs of one command, for other programs. Unless they are those of
+/// `stats`, their names begin with the program or the command: other programs have results with the
+/// same names.
 pub(crate) fn exported(runs: &[(&str, &Measured)]) -> Result<Vec<Exported>, CompareError> {
     let printed_by = |(_, run): &(&str, &Measured)| run.printed_by();
     if let Some(other) = runs
         .iter()
         .find(|run| printed_by(run) != printed_by(&runs[0]))
     {
-        return Err(different(&runs[0], other));
+        return Err(different(&runs[0], other, "export each by itself"));
     }
+    let printed_by = printed_by(&runs[0]);
+    let of = match printed_by.strip_prefix("run ").unwrap_or(&printed_by) {
+        "stats" => String::new(),
+        program => format!("{program}: "),
+    };
     let values = values_of_side(runs)?.into_iter();
     let values = values.filter_map(|value| {
         Some(Exported {
-            name: value.describe(),
+            name: format!("{of}{}", value.describe()),
             is_a_rate: is_a_rate(&value.unit)?,
             unit: value.unit,
             value: value.value,
@@ -348,11 +356,11 @@ pub(crate) fn exported(runs: &[(&str, &Measured)]) -> Result<Vec<Exported>, Comp
     Ok(values.collect())
 }
 
-fn different(first: &(&str, &Measured), other: &(&str, &Measured)) -> CompareError {
+fn different(first: &(&str, &Measured), other: &(&str, &Measured), advice: &str) -> CompareError {
     let ((first, run), (name, another)) = (first, other);
     CompareError(format!(
         "`{first}` is what `cellworks {}` printed, `{name}` what `cellworks {}` printed: they measure different \
-         things; run the same command for both",
+         things; {advice}",
         run.printed_by(),
         another.printed_by()
     ))
@@ -482,18 +490,9 @@ impl Summary {
 
 /// Returns possible reasons why A and B differ, and why the runs within A or within B differ.
 fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
-    let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
-        differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])
-    };
-    let within = |runs: &[(&str, &Measured)]| {
-        let others = runs[1..].iter();
-        others
-            .flat_map(|other| pair(&runs[0], other))
-            .collect::<Vec<_>>()
-    };
-    let mut notes = pair(&a[0], &b[0]);
-    notes.extend(within(a));
-    notes.extend(within(b));
+    let mut notes = differences_from(&a[0], &b[..1]);
+    notes.extend(differences_from(&a[0], &a[1..]));
+    notes.extend(differences_from(&b[0], &b[1..]));
     notes.extend(other_state(&a[0], &b[0]));
     let all = a.iter().chain(b);
     notes.extend(all.flat_map(|(name, run)| doubts(run.envelope(), name)));
@@ -536,6 +535,20 @@ fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
             both.join(", and ")
         )
     })
+}
+
+/// Returns what differs between the machine and circumstances of `first` and those of each of
+/// `others`, in sentences.
+pub(crate) fn differences_from(
+    first: &(&str, &Measured),
+    others: &[(&str, &Measured)],
+) -> Vec<String> {
+    let (name, run) = first;
+    let each = others.iter();
+    each.flat_map(|(other, another)| {
+        differences(run.envelope(), another.envelope(), [*name, *other])
+    })
+    .collect()
 }
 
 fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
