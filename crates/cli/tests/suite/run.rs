@@ -315,6 +315,19 @@ fn a_run_past_its_limit_fails_and_names_the_running_programs() {
 }
 
 #[test]
+fn a_report_of_a_limit_names_no_function_of_the_pool() {
+    let run = run("mandelbrot --machine ps3 --workers 2 --limit 4ms");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.err
+            .contains("SPE 1 runs a worker of the pool, begun at"),
+        "{}",
+        run.err
+    );
+    assert!(!run.err.contains("cellworks_tasks"), "{}", run.err);
+}
+
+#[test]
 fn every_method_looks_up_in_every_structure_and_has_a_gain() {
     let report = json("lookup --machine qs20 --bytes 32k --probes 4k");
     assert_eq!(report["program"], "lookup");

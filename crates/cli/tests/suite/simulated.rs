@@ -339,8 +339,17 @@ fn a_trace_has_words_of_the_program_and_the_window() {
     );
 
     let slices = traced("run commstime --machine qs20 --spes 2 --rounds 5");
-    for name in ["process 0 of the ring", "process 1 of the ring"] {
-        assert!(slices.iter().any(|slice| slice.name == name), "{slices:?}");
+    let has = |slices: &[Slice], name: &str| slices.iter().any(|slice| slice.name == name);
+    for name in [
+        "process 0 of the ring",
+        "process 1 of the ring",
+        "processes of the network",
+    ] {
+        assert!(has(&slices, name), "{name}: {slices:?}");
+    }
+    let slices = traced("run lu --machine ps3 --size 64 --workers 2");
+    for name in ["update", "a worker of the pool"] {
+        assert!(has(&slices, name), "{name}: {slices:?}");
     }
 }
 

@@ -169,9 +169,6 @@ impl NetworkError {
                 for program in &mut running {
                     if is_within(program.began_at) {
                         program.began_at = caller;
-                        if program.who != Processor::Ppe.to_string() {
-                            program.program = "processes of the network".to_owned();
-                        }
                     }
                 }
                 Err(Self::Run(RunError::TimeLimit {

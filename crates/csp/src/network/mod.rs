@@ -477,7 +477,8 @@ impl<'env, M: Machine> Network<'env, M> {
                     .as_ref()
                     .map(|(it, exchange)| (it.of_spe, *exchange));
                 let starts = starts.map(|starts| (starts, Living::new(&state.starting)));
-                drop(ppe.spawn(at, move |spe: &M::Spe| {
+                let name = "processes of the network";
+                drop(ppe.spawn_named(at, name, move |spe: &M::Spe| {
                     run_program(spe, state, || {
                         Group::of(bodies).run(spe, state, carrier, end, starts)
                     });

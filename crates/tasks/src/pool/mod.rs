@@ -382,7 +382,8 @@ impl<'m, M: Machine> Pool<'m, M> {
                     of_workers[worker] = program.counters.read();
                     flows.extend(program.counters.flows(worker));
                 };
-                drop(ppe.spawn(shared.workers[worker].spe, program));
+                let spe = shared.workers[worker].spe;
+                drop(ppe.spawn_named(spe, "a worker of the pool", program));
             }
             let main_of = Main {
                 core: ppe.core(),
