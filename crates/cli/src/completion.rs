@@ -12,14 +12,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use cellworks_sim::Description;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Args, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::{CompleteEnv, Shells};
 
-use crate::args::{CompletionsArgs, HOST};
+use crate::args::{CompletionsArgs, HOST, MachineFlags};
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::print;
@@ -32,6 +32,7 @@ const NAME: &str = "cellworks";
 /// The extensions of the files that arguments name, by the identifiers of the arguments. If there
 /// are none, all files are offered.
 const FILES: &[(&str, &[&str])] = &[
+    ("arguments", &[]),
     ("costs", &["csv", "json", "toml", "xml"]),
     ("csv", &["csv"]),
     ("file", &[]),
@@ -82,7 +83,9 @@ pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
 
 /// Answers the question of a script, and ends the process. Returns if no script asks.
 pub(crate) fn answer() {
-    CompleteEnv::with_factory(|| completed(Cli::command())).complete();
+    // `exec` passes on its flags to another binary, so they are not among those of this one.
+    let command = || Cli::command().mut_subcommand("exec", MachineFlags::augment_args);
+    CompleteEnv::with_factory(|| completed(command())).complete();
 }
 
 /// Adds to each argument of a command and its subcommands what completes it.

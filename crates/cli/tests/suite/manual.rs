@@ -160,6 +160,9 @@ fn machines_and_files_of_the_right_kind_are_offered() {
             &["today.json", "runs/"],
         ),
         (&["stats", "--html", ""], &["page.html", "runs/"]),
+        (&["exec", "--machine", "qs2"], &["qs20", "qs22"]),
+        (&["exec", "--machine", "ps3", "no"], &["notes.txt"]),
+        (&["cc", "-o", "program", "no"], &["notes.txt"]),
         (&["stats", "--json", "to"], &["today.json"]),
     ] {
         let offered = offered(words);
