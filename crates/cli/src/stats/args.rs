@@ -380,11 +380,17 @@ impl StatsArgs {
                  cellworks stats{machine}"
             ));
         }
+        // The examples show what the user wanted to see.
+        let shown = match (&simulation.trace, simulation.single_run_flag()) {
+            (Some(file), _) => format!(" --trace {}", file.display()),
+            (None, Some("--after-start")) => " --counters --after-start".to_owned(),
+            (None, flag) => flag.map(|flag| format!(" {flag}")).unwrap_or_default(),
+        };
         if !kind.is_simulated() {
             return simulation.first_given().map_or(Ok(()), |flag| {
                 Err(format!(
-                    "{flag} with --machine {}: only a simulated machine has it; choose one, such as \
-                     qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget",
+                    "{flag} with --machine {}: only a simulated machine has it; choose one, such as qs20, or \
+                     leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget{shown}",
                     self.common.machine
                 ))
             });
@@ -393,11 +399,11 @@ impl StatsArgs {
         match simulation.single_run_flag() {
             Some(flag) if functions > 1 => Err(format!(
                 "{flag} with {functions} functions: it is of one run, and each function has its own; name one \
-                 of them\n  example: cellworks stats{machine} -f dmaget",
+                 of them\n  example: cellworks stats{machine} -f dmaget{shown}",
             )),
             Some(flag) if functions == 0 => Err(format!(
                 "{flag} without -f: it is of one run, and {} many; name a function\n  example: \
-                 cellworks stats{machine} -f dmaget",
+                 cellworks stats{machine} -f dmaget{shown}",
                 if self.matrix.is_some() {
                     "a matrix is of"
                 } else {

@@ -697,19 +697,19 @@ fn an_unknown_machine_gets_the_nearest_name() {
 
 #[test]
 fn flags_of_simulated_machines_are_refused_on_this_computer() {
-    for (flag, value) in [
-        ("--trace", " trace"),
-        ("--limit", " 1s"),
-        ("--seed", " 1"),
-        ("--hazards", " off"),
-        ("--counters", ""),
-        ("--after-start", ""),
-        ("--bottleneck", ""),
-        ("--system-calls", ""),
+    for (flag, value, shown) in [
+        ("--trace", " trace", " --trace trace"),
+        ("--limit", " 1s", ""),
+        ("--seed", " 1", ""),
+        ("--hazards", " off", ""),
+        ("--counters", "", " --counters"),
+        ("--after-start", "", " --counters --after-start"),
+        ("--bottleneck", "", " --bottleneck"),
+        ("--system-calls", "", ""),
     ] {
         stats(&format!("-f dmaget {flag}{value}")).refused(&format!(
             "error: {flag} with --machine host: only a simulated machine has it; choose one, such as qs20, \
-             or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget\n"
+             or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget{shown}\n"
         ));
     }
 }
@@ -728,11 +728,11 @@ fn flags_that_make_no_sense_on_a_simulated_machine() {
         let name = flag.split(' ').next().unwrap();
         qs20(flag).refused(&format!(
             "error: {name} without -f: it is of one run, and everything has many; name a function\n  \
-             example: cellworks stats --machine qs20 -f dmaget\n"
+             example: cellworks stats --machine qs20 -f dmaget {flag}\n"
         ));
         qs20(&format!("--matrix copy {flag}")).refused(&format!(
             "error: {name} without -f: it is of one run, and a matrix is of many; name a function\n  \
-             example: cellworks stats --machine qs20 -f dmaget\n"
+             example: cellworks stats --machine qs20 -f dmaget {flag}\n"
         ));
     }
 }

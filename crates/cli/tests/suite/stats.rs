@@ -700,7 +700,7 @@ fn several_functions_are_measured_in_one_run() {
     refused(
         "--machine qs20 -f dmaget -f mailbox --counters",
         "error: --counters with 2 functions: it is of one run, and each function has its own; name one of \
-         them\n  example: cellworks stats --machine qs20 -f dmaget\n",
+         them\n  example: cellworks stats --machine qs20 -f dmaget --counters\n",
     );
 }
 
