@@ -165,6 +165,7 @@ fn through_a_pipe_everything_has_80_columns() {
         "map solve --help",
         "machines --help",
         "stats --machine qs20 -f mailbox -f dmaget -i 5",
+        "stats --machine ps3 -f dmaget -i 5 -w 1 --counters --bottleneck",
         "map solve --pattern ring --tasks 4 --costs core:4@60ns",
         "run aes --machine qs20 --bytes 64k --block 1k",
     ] {

@@ -19,7 +19,7 @@ const OF_COLUMNS: &str = "Shares of this time: an SPE computes, waits for what t
 pub fn table(counters: &Counters, width: usize) -> String {
     let mut text = format!("\n{}: {}\n", bold("Counters"), about(counters));
     text += &wrapped(OF_COLUMNS, "", width);
-    text += &tables(counters).map(|table| table.text()).join("\n");
+    text += &tables(counters).map(|table| table.within(width)).join("\n");
     if let Some(busiest) = busiest(counters) {
         text += &format!("\nbusiest: {busiest}\n");
     }
@@ -29,7 +29,7 @@ pub fn table(counters: &Counters, width: usize) -> String {
             text += &wrapped(&sentence, "", width);
         }
         text.push('\n');
-        text += &table.text();
+        text += &table.within(width);
     }
     text
 }
