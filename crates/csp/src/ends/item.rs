@@ -85,7 +85,8 @@ pub trait Item: Send {
 
 /// Implements [`Item`] for a struct or an enum. `bytes` returns the sum over all fields.
 ///
-/// The compiler reports a field that is left out. The fields of a tuple struct are given names.
+/// The compiler reports a field that is left out. The fields of a tuple struct are given names. A
+/// type with parameters needs an `impl` in place of the macro, as below.
 ///
 /// ```
 /// use cellworks_csp::{Item, item};
@@ -101,6 +102,22 @@ pub trait Item: Send {
 ///
 /// let task = Task { first: 0, points: vec![0.0; 10] };
 /// assert_eq!(Request::Run(task).bytes(), 44);
+/// ```
+///
+/// # Types with parameters
+///
+/// ```
+/// use cellworks_csp::Item;
+///
+/// struct Pair<T> { left: T, right: Vec<T> }
+///
+/// impl<T: Item> Item for Pair<T> {
+///     fn bytes(&self) -> usize {
+///         self.left.bytes() + self.right.bytes()
+///     }
+/// }
+///
+/// assert_eq!(Pair { left: 1_u32, right: vec![2, 3] }.bytes(), 12);
 /// ```
 #[macro_export]
 macro_rules! item {
