@@ -382,16 +382,16 @@ Half of the ratios are within 25.0 % of 1, all within 50.0 %.
 mon.json is not trustworthy: others used 80 % of the CPUs; end them.
 tue.json is not trustworthy: others used 80 % of the CPUs; end them.
 
-bandwidth (bytes=1048576, spes=1)
+bandwidth (bytes 1048576, SPEs 1)
 buffering  cycles per byte         A         B    B/A
    double             11.7  875 MB/s  438 MB/s  0.500
    single              5.0  500 MB/s  250 MB/s  0.500
 
-taken (buffering=double, bytes=1048576, cycles_per_byte=11.7, spes=1)
+taken (buffering double, bytes 1048576, cycles per byte 11.7, SPEs 1)
                A                 B    B/A
 11.9 cycles/byte  11.9 cycles/byte  1.000
 
-crossover (buffering=double, bytes=1048576, spes=1)
+crossover (buffering double, bytes 1048576, SPEs 1)
                A                 B    B/A
 2.50 cycles/byte  2.50 cycles/byte  1.000
 "
@@ -551,35 +551,35 @@ Slowed down most, of those beyond both intervals
 Sped up most, of those beyond both intervals
    0.500 times  dmaput
 
-mailbox (between=spe-spe, cell=0, spes=2)
+mailbox (between CPU-CPU, L3 group 0, CPUs 2)
      A       B    B/A        interval    B is
 160 ns  200 ns  1.250  1.222 to 1.278  slower
 
-dmaget (between=memory-spe, buffers=shared, cell=0, module=0, spes=1)
+dmaget (between memory-CPU, buffers shared, L3 group 0, node 0, CPUs 1)
 block        A       B    B/A        interval
  1 KB   800 ns  804 ns  1.005  0.985 to 1.025
 16 KB  1.00 us  804 ns  0.804
 
-dmaput (between=memory-spe, block_bytes=1024, buffers=shared, cell=0, module=0, spes=1)
+dmaput (between memory-CPU, block 1 KB, buffers shared, L3 group 0, node 0, CPUs 1)
      A       B    B/A        interval    B is
 500 ns  250 ns  0.500  0.485 to 0.515  faster
 
-cache_bytes (level=2)
+cache_bytes (level 2)
    A     B    B/A
 2 MB  2 MB  1.000
 
-memory_latency_ns (loading_spes=0)
+memory_latency_ns (loading CPUs 0)
       A       B    B/A
 95.5 ns  191 ns  2.000
 
-matrix of atomic (class=same Cell, module=0, polling=compare-and-swap)
+matrix of atomic (class same L3 group, node 0, polling compare-and-swap)
       A        B    B/A
 50.0 ns  55.0 ns  1.100
 
 Only in mon.json:
-  dmalistget (between=memory-spe, block_bytes=1024, buffers=private, cell=0, chains=4,
-    list_elements=16, loading_spes=1, module=0, spes=2, stride_bytes=2048)
-  matrix of copy (block_bytes=1048576, class=same Cell)
+  dmalistget (between=memory-CPU, block_bytes=1024, buffers=private, cell=0, chains=4,
+    list_elements=16, loading_spes=1, node=0, spes=2, stride_bytes=2048)
+  matrix of copy (block_bytes=1048576, class=same L3 group)
 ";
     assert_eq!(plain, expected);
 }
@@ -847,13 +847,13 @@ fn what_lies_in_a_cache_is_named_as_in_the_table_of_stats() {
     }
     let text = table(&compared(&[a.clone(), b.clone()]), cellworks_report::WIDTH);
     assert!(
-        text.contains("between=cache-spe") && text.contains("between=memory-spe"),
+        text.contains("between cache-CPU") && text.contains("between memory-CPU"),
         "{text}"
     );
     // In B it does not lie there.
     b.measurements[1].lies_in = Some(Storage::Memory);
     let text = table(&compared(&[a, b]), cellworks_report::WIDTH);
-    assert!(!text.contains("cache-spe"), "{text}");
+    assert!(!text.contains("cache-CPU"), "{text}");
 }
 
 #[test]

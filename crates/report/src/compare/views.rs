@@ -1,7 +1,5 @@
 //! Comparisons as a table and as CSV, and functions that the HTML page also uses.
 
-use std::collections::BTreeMap;
-
 use cellworks_stats::figures::plain;
 use serde_json::Value;
 
@@ -52,7 +50,7 @@ pub fn table(comparison: &Comparison, width: usize) -> String {
         text.push('\n');
         text += &match group.common.as_str() {
             "" => title + "\n",
-            common => wrapped(&format!("{title} ({common})"), "  ", width),
+            common => wrapped(&words.say(&format!("{title} ({common})")), "  ", width),
         };
         text += &group.table().translated(words).within(width);
     }
@@ -98,7 +96,7 @@ pub fn csv(comparison: &Comparison) -> String {
 
 pub(super) struct Group<'a> {
     pub title: String,
-    /// The parameters that have the same value in all ratios.
+    /// The parameters that have the same value in all ratios, such as `block 1 KB, SPEs 2`.
     pub common: String,
     /// The names of the parameters that differ between the ratios.
     varying: Vec<&'a str>,
@@ -116,23 +114,22 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
                 ratios.iter().all(|ratio| shown(ratio, name) == value)
             };
             let names = first.parameters.keys().filter(|name| everywhere(name));
-            let common: BTreeMap<String, Value> = names
-                .filter_map(|name| Some((name.clone(), shown(first, name)?)))
-                .collect();
+            let common: Vec<&String> = names.collect();
             let mut varying: Vec<&str> = ratios
                 .iter()
                 .flat_map(|ratio| ratio.parameters.keys())
-                .filter(|name| !common.contains_key(*name))
+                .filter(|name| !common.contains(name))
                 .map(String::as_str)
                 .collect();
             varying.sort_unstable();
             varying.dedup();
+            let common = common.into_iter().map(|name| named(first, name));
             Group {
                 title: match first.kind {
                     Kind::Measurement | Kind::Finding | Kind::Result => first.name.clone(),
                     Kind::Matrix => format!("matrix of {}", first.name),
                 },
-                common: listed(&common, ", "),
+                common: common.collect::<Vec<_>>().join(", "),
                 varying,
                 ratios,
             }
@@ -147,12 +144,10 @@ impl Group<'_> {
     }
 
     fn headings(&self) -> Vec<String> {
-        let short = |name: &&str| match *name {
-            "list_elements" => "list".to_owned(),
-            name => in_words(without_unit(name)),
-        };
-        let columns = COLUMNS.into_iter().map(str::to_owned);
-        self.varying.iter().map(short).chain(columns).collect()
+        let varying = self.varying.iter().map(|name| heading_of(name));
+        varying
+            .chain(COLUMNS.into_iter().map(str::to_owned))
+            .collect()
     }
 
     fn row(&self, ratio: &Ratio) -> Vec<String> {
@@ -183,18 +178,28 @@ impl Group<'_> {
     /// Returns the name of a ratio with the parameters in which the ratios of the group differ,
     /// such as `dmaget (block 1 KB, SPEs 2)`.
     pub(super) fn name_of(&self, ratio: &Ratio) -> String {
-        let varying = self.varying.iter().zip(self.headings());
-        let varying: Vec<String> = varying
-            .map(|(name, heading)| (heading, parameter(ratio, name)))
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(heading, value)| format!("{heading} {value}"))
-            .collect();
+        let there = |name: &&&str| !parameter(ratio, name).is_empty();
+        let varying = self.varying.iter().filter(there);
+        let varying: Vec<String> = varying.map(|name| named(ratio, name)).collect();
         if varying.is_empty() {
             self.title.clone()
         } else {
             format!("{} ({})", self.title, varying.join(", "))
         }
     }
+}
+
+/// Returns the heading of a column with the values of a parameter.
+fn heading_of(name: &str) -> String {
+    match name {
+        "list_elements" => "list".to_owned(),
+        name => in_words(without_unit(name)),
+    }
+}
+
+/// Returns a parameter with its value, such as `block 1 KB`.
+fn named(ratio: &Ratio, name: &str) -> String {
+    format!("{} {}", heading_of(name), parameter(ratio, name))
 }
 
 /// Formats a ratio with enough digits for differences of less than a per cent.
@@ -373,7 +378,8 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Returns the lists of values without a ratio, with their titles. Empty lists are left out.
-pub(super) fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, &[String])> {
+pub(super) fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, Vec<String>)> {
+    let words = words(comparison);
     let only = |name: &str| format!("Only in {name}");
     [
         (only(&comparison.compared.a), &comparison.only_in_a[..]),
@@ -385,6 +391,7 @@ pub(super) fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String,
     ]
     .into_iter()
     .filter(|(_, left_out)| !left_out.is_empty())
+    .map(move |(title, left_out)| (title, left_out.iter().map(|what| words.say(what)).collect()))
 }
 
 pub(super) fn in_unit(value: f64, unit: &str) -> String {
