@@ -66,8 +66,9 @@ fn without_thread_local(head: &str) -> String {
     }
 }
 
-/// Returns a line in which casts of constant vectors, such as `bitcast (<4 x i32> ... to <16 x i8>)`,
-/// are vectors with the same bytes in big-endian memory; `None` if the form of one is not known.
+/// Returns a line in which casts of constant vectors, such as
+/// `bitcast (<4 x i32> ... to <16 x i8>)`, are vectors with the same bytes in big-endian memory;
+/// `None` if the form of one is not known.
 pub(crate) fn without_casts(line: &str) -> Option<Cow<'_, str>> {
     const CAST: &str = " bitcast (";
     if !line.contains(CAST) {

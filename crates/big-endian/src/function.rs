@@ -354,8 +354,8 @@ impl Function<'_> {
         Some(())
     }
 
-    /// Whether a number of 32 or 64 bits or a pointer is volatile and at an address that is computed.
-    /// No variable is a register.
+    /// Whether a number of 32 or 64 bits or a pointer is volatile and at an address that is
+    /// computed. No variable is a register.
     fn may_be_register(&self, access: Access, ty: &Type, place: &Place) -> bool {
         let is_volatile = access.volatile && !access.atomic;
         let is_word = matches!(ty, Type::Int(32) | Type::Ptr) || *ty == WIDE;

@@ -289,8 +289,8 @@ pub(crate) struct CompareArgs {
 ///
 /// Reads what `stats`, `run` or `map solve` has written with --json. Several files are several runs
 /// of one command on one machine: a value is the median of the files that have it, with an interval
-/// that covers these files. Export the results of each program by themselves; their names begin with
-/// the name of the program. A page is that of one file, and has all that is in it.
+/// that covers these files. Export the results of each program by themselves; their names begin
+/// with the name of the program. A page is that of one file, and has all that is in it.
 #[derive(Args)]
 #[command(after_help = EXPORT_AFTER_HELP)]
 pub(crate) struct ExportArgs {

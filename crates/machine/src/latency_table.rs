@@ -29,8 +29,8 @@ pub struct LatencyTable {
 /// of Nicolas Viennot writes them with `--csv`.
 ///
 /// Line n, counted from 0, has the latencies from processor n to processors 0, 1 and so on, with
-/// commas between them, or semicolons, with which a comma is a decimal one. A missing latency is the
-/// one of the other direction, or 0 from a processor to itself. So the half below or above the
+/// commas between them, or semicolons, with which a comma is a decimal one. A missing latency is
+/// the one of the other direction, or 0 from a processor to itself. So the half below or above the
 /// diagonal is enough. Lines of 1, 2, 3 and so on latencies are the half below, with the diagonal.
 /// Blank lines at the end do not count.
 ///
@@ -40,8 +40,9 @@ pub struct LatencyTable {
 /// ```
 /// let table = cellworks_machine::latency_table(",,\n40,,\n40,10,\n")?;
 /// assert_eq!(table.rows, [[0.0, 40.0, 40.0], [40.0, 0.0, 10.0], [40.0, 10.0, 0.0]]);
-/// let table = cellworks_machine::latency_table(" CPU    4    6\n   4    0   26\n   6   26    0\n")?;
-/// assert_eq!((table.rows, table.cpus), (vec![vec![0.0, 26.0], vec![26.0, 0.0]], Some(vec![4, 6])));
+/// let table = cellworks_machine::latency_table(" CPU  4  6\n   4  0 26\n   6 26  0\n")?;
+/// assert_eq!(table.rows, [[0.0, 26.0], [26.0, 0.0]]);
+/// assert_eq!(table.cpus, Some(vec![4, 6]));
 /// # Ok::<(), cellworks_machine::LatencyTableError>(())
 /// ```
 ///

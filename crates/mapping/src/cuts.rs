@@ -397,13 +397,13 @@ impl Shape {
     }
 }
 
-/// Returns a number that the border of n points in a grid of two dimensions has at least. The border
-/// is the number of lines with some points, less those with all points: of the 2 n edges of n points
-/// of a torus, so many are missing.
+/// Returns a number that the border of n points in a grid of two dimensions has at least. The
+/// border is the number of lines with some points, less those with all points: of the 2 n edges of
+/// n points of a torus, so many are missing.
 ///
-/// Without whole lines it is the sum of two shadows. A whole line along one axis has a point in each
-/// line along the other one. If there are whole lines along both, all lines have points, and each
-/// point that is missing is missing in one line along each axis.
+/// Without whole lines it is the sum of two shadows. A whole line along one axis has a point in
+/// each line along the other one. If there are whole lines along both, all lines have points, and
+/// each point that is missing is missing in one line along each axis.
 fn border(around: [Option<usize>; 2], n: f64) -> f64 {
     let whole = around.iter().flatten().map(|points| *points as f64);
     let border = whole.fold(2.0 * n.sqrt(), f64::min);

@@ -344,8 +344,8 @@ fn news_takes_as_long_as_what_carries_it() {
     }
 }
 
-/// A limit ends a network at any moment, while its programs start or later: its report names no line
-/// of the library.
+/// A limit ends a network at any moment, while its programs start or later: its report names no
+/// line of the library.
 #[test]
 fn a_limit_names_the_lines_of_the_user() {
     for transport in [Transport::Direct, Transport::Coordinator] {

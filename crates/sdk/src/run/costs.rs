@@ -282,7 +282,8 @@ impl Says {
 
 /// Returns the loops that only wait until memory changes, each by where it begins, with the
 /// instruction that goes back. The turns of such a loop are all the same, because none writes,
-/// calls a function that is not in `looks`, or sets a variable that the next one reads, but to count.
+/// calls a function that is not in `looks`, or sets a variable that the next one reads, but to
+/// count.
 pub(super) fn polls(
     body: &FunctionBody<'_>,
     looks: &BTreeSet<u32>,

@@ -1108,8 +1108,8 @@ pub(super) fn nanoseconds(time: Time) -> u64 {
     (time.as_femtoseconds() / 1_000_000) as u64
 }
 
-/// The bytes above the stack of `main`, as the start of an SPU program takes them. Programs read a few
-/// words past their local variables: `__send_to_ppe` does, for `errno`.
+/// The bytes above the stack of `main`, as the start of an SPU program takes them. Programs read a
+/// few words past their local variables: `__send_to_ppe` does, for `errno`.
 const FIRST_FRAMES: u32 = 64;
 
 /// The whole program, as a future that asks the machine for what only it can do.

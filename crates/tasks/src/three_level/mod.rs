@@ -31,9 +31,9 @@
 //! **MARS**, as the paper describes it, has only the Ready buffer, from which SPEs take one task at
 //! a time. Tasks are neither diced nor staged ahead. The barrier is the counter of live tasks.
 //!
-//! Read `buffer` first (a queue in memory), then `queues` (what all sides share), `sides` (the doors
-//! for the rest of the crate), `kernel` (the side of a worker) and `scheduler` (that of the PPE),
-//! with `filter` and `dicing`, which it calls. `costs` has times and sizes.
+//! Read `buffer` first (a queue in memory), then `queues` (what all sides share), `sides` (the
+//! doors for the rest of the crate), `kernel` (the side of a worker) and `scheduler` (that of the
+//! PPE), with `filter` and `dicing`, which it calls. `costs` has times and sizes.
 
 mod buffer;
 mod costs;

@@ -50,7 +50,6 @@ extern void __cw_va_start(__cw_va_list *list) __asm__("llvm.va_start.p0");
 #define __cw_inline static __inline__ __attribute__((__always_inline__, __nodebug__, __unused__))
 #define __cw_overload static __inline__ __attribute__((__overloadable__, __always_inline__, __nodebug__, __unused__))
 
-
 /* A qualifier of gcc for an SPU: what is in memory of the PPU (`spu_cache.h`). */
 #ifdef __SPU__
 #define __ea __attribute__((__address_space__(1)))

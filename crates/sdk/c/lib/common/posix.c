@@ -281,8 +281,8 @@ FILE *tmpfile(void)
     return file;
 }
 
-/* The parts of files that a program has mapped to write them. What they have in memory is written at
- * msync, at munmap and at the end of the program. */
+/* The parts of files that a program has mapped to write them. What they have in memory is written
+ * at msync, at munmap and at the end of the program. */
 struct mapped {
     struct mapped *next;
     char *memory;

@@ -277,8 +277,8 @@ static void fill(spe_stop_info_t *info, const unsigned stop[2]) {
 }
 
 #define CALLBACKS 256
-/* The functions of the C library that a program of an SPU calls by these numbers on a Cell. Those of
- * the first two it calls in another way here. */
+/* The functions of the C library that a program of an SPU calls by these numbers on a Cell. Those
+ * of the first two it calls in another way here. */
 #define RESERVED_CALLBACKS 3
 static int library(void *local_store, unsigned arguments) {
     (void)local_store;
