@@ -8,7 +8,8 @@
 // Rejected: exceptions of WebAssembly. clang 19 makes those of an older proposal, which wasmtime
 // does not have.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wasmtime::{Caller, FuncType, Linker, Module, Ref, Val, WasmBacktrace};
 
@@ -34,6 +35,17 @@ pub(super) struct Thrown {
     pub(super) place: Arc<WasmBacktrace>,
 }
 
+/// The exceptions that were thrown, by their addresses. Several may be on their way at once: those
+/// of several threads, and those of destructors that an exception calls.
+#[derive(Clone, Default)]
+struct OnTheirWay(Arc<Mutex<HashMap<u32, Thrown>>>);
+
+impl OnTheirWay {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u32, Thrown>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What the code generator takes for an exception: no `jmp_buf` has this address.
 const EXCEPTION: Jump = Jump { place: 1, value: 0 };
 
@@ -42,31 +54,35 @@ pub(super) fn add_to<S>(linker: &mut Linker<S>, module: &Module) -> wasmtime::Re
 where
     S: HasWasi + Linked + Send + 'static,
 {
-    let last = Arc::new(Mutex::new(None::<Thrown>));
+    let thrown = OnTheirWay::default();
     for import in module.imports() {
         let Some(types) = import.ty().func().cloned() else {
             continue;
         };
-        let last = Arc::clone(&last);
+        let on_their_way = thrown.clone();
         match (import.module(), import.name()) {
             ("ppu", "throw") => {
-                let throw = move |caller: Caller<'_, S>, texts: [(u32, u32); 2]| {
+                let throw = move |caller: Caller<'_, S>, exception, texts: [(u32, u32); 2]| {
                     let place = Arc::new(WasmBacktrace::force_capture(&caller));
                     let said = said(&caller, texts);
                     let thrown = Thrown { said, place };
-                    *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(thrown.clone());
+                    on_their_way.lock().insert(exception, thrown.clone());
                     Err::<(), _>(thrown.into())
                 };
-                linker.func_wrap("ppu", "throw", move |caller: Caller<'_, S>, a, b, c, d| {
-                    throw(caller, [(a, b), (c, d)])
-                })?;
+                linker.func_wrap(
+                    "ppu",
+                    "throw",
+                    move |caller: Caller<'_, S>, exception: u32, a, b, c, d| {
+                        throw(caller, exception, [(a, b), (c, d)])
+                    },
+                )?;
             }
             ("ppu", "throw_on") => {
-                let throw = move || {
-                    let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                let throw = move |exception: u32| {
+                    let thrown = on_their_way.lock().get(&exception).cloned();
                     let none =
                         || Fault("it goes on with an exception, and there is none".to_owned());
-                    Err::<(), _>(last.clone().map_or_else(|| none().into(), Into::into))
+                    Err::<(), _>(thrown.map_or_else(|| none().into(), Into::into))
                 };
                 linker.func_wrap("ppu", "throw_on", throw)?;
             }

@@ -37,6 +37,16 @@ static int deep(int levels) {
     return deep(levels - 1) + 1;
 }
 
+/* Its destructor throws an exception, and catches it, while another one is on its way. */
+struct Caught {
+    ~Caught() {
+        try {
+            throw Refused("another one");
+        } catch (const Refused &) {
+        }
+    }
+};
+
 static void only_ints() throw(int) { throw 5; }
 
 /* Each of two threads has its own exceptions on their way. */
@@ -107,5 +117,6 @@ int main() {
     std::cout << (long)caught[0] << ' ' << (long)caught[1] << std::endl;
 
     Named last("main");
+    Caught caught_in_time;
     throw Refused("nobody listens"); /* the line */
 }

@@ -14,10 +14,10 @@ using namespace __cxxabiv1;
 
 /* Unwinds the stack to the last call through the machine. The texts are for the message if nothing
  * catches the exception: the name of its type, and what it says. */
-extern "C" void __cell_throw(const char *kind, std::size_t bytes, const char *said,
-                             std::size_t length) __asm__("ppu.throw");
+extern "C" void __cell_throw(const void *exception, const char *kind, std::size_t bytes,
+                             const char *said, std::size_t length) __asm__("ppu.throw");
 /* Does so again. */
-extern "C" void __cell_throw_on(void) __asm__("ppu.throw_on");
+extern "C" void __cell_throw_on(const void *exception) __asm__("ppu.throw_on");
 
 extern "C" void setTempRet0(int number);
 
@@ -53,13 +53,13 @@ extern "C" _Unwind_Reason_Code _Unwind_RaiseException(_Unwind_Exception *excepti
     if (catches(&typeid(std::exception), exception, object))
         said = static_cast<std::exception *>(object)->what();
     thrown = exception;
-    __cell_throw(kind, std::strlen(kind), said, std::strlen(said));
+    __cell_throw(exception, kind, std::strlen(kind), said, std::strlen(said));
     return _URC_END_OF_STACK;
 }
 
 extern "C" void __resumeException(void *exception) {
     thrown = (_Unwind_Exception *)exception;
-    __cell_throw_on();
+    __cell_throw_on(exception);
 }
 
 extern "C" void _Unwind_DeleteException(_Unwind_Exception *exception) {
