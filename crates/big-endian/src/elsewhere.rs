@@ -96,17 +96,8 @@ pub(crate) fn refused(line: &str) -> Option<&'static str> {
 /// `name`; `None` if the line is none.
 fn access(line: &str, name: &str) -> Option<String> {
     let mut rest = Rest(line);
-    let loads = rest.name().is_some();
-    if loads {
-        rest.expect("=")?;
-    }
-    rest.eat_word(if loads { "load" } else { "store" })
-        .then_some(())?;
-    rest.eat_word("volatile");
-    let bytes = bytes(&rest.ty()?)?;
-    if !loads {
-        rest.operand();
-    }
+    let (loads, ty) = rest.access()?;
+    let bytes = bytes(&ty)?;
     rest.expect(",")?;
     let pointer = rest.operand();
     let known = pointer.strip_prefix("ptr addrspace(1) ")?;

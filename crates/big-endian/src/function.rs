@@ -161,17 +161,7 @@ fn variable(line: &str) -> Option<(&str, Type)> {
 /// Returns the variable that a line reads or writes whole, if its name stands nowhere else in it.
 fn whole_access<'a>(line: &'a str, variables: &HashMap<&str, Type>) -> Option<&'a str> {
     let mut rest = Rest(line);
-    let loads = rest.name().is_some();
-    if loads {
-        rest.expect("=")?;
-    }
-    rest.eat_word(if loads { "load" } else { "store" })
-        .then_some(())?;
-    rest.eat_word("volatile");
-    let ty = rest.ty()?;
-    if !loads {
-        rest.operand();
-    }
+    let (_, ty) = rest.access()?;
     rest.expect(", ptr ")?;
     let name = rest.name()?;
     let once = names(line, '%').filter(|(_, other)| *other == name).count() == 1;

@@ -163,6 +163,23 @@ impl<'a> Rest<'a> {
         }
     }
 
+    /// Takes a load or a store up to the comma before its pointer. Returns whether it is a load, and
+    /// the type of the value; `None` if the line is neither.
+    pub(crate) fn access(&mut self) -> Option<(bool, Type)> {
+        let loads = self.name().is_some();
+        if loads {
+            self.expect("=")?;
+        }
+        self.eat_word(if loads { "load" } else { "store" })
+            .then_some(())?;
+        self.eat_word("volatile");
+        let ty = self.ty()?;
+        if !loads {
+            self.operand();
+        }
+        Some((loads, ty))
+    }
+
     /// Takes a type; `None` if there is none.
     pub(crate) fn ty(&mut self) -> Option<Type> {
         if self.eat("<{") {
