@@ -89,8 +89,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 (End::Failed, None)
             }
         };
-        self.end_task(task, end, worker);
-        cancelled.map_or(Ok(()), Err)
+        let ended = self.end_task(task, end, worker);
+        cancelled.map_or(ended, Err)
     }
 
     /// Does the same as [`run_task`](Self::run_task), but does not end the task. Panics if the task
@@ -375,8 +375,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Some(Attempt::Left(pushed))
     }
 
-    /// Ends a task, or a part of a task.
-    fn end_task(&self, mut task: Taken<S>, mut end: End, worker: &Worker<'_, S>) {
+    /// Ends a task, or a part of a task. Returns the panic of a cancelled run that a step met, after
+    /// the steps after it, because the phase and others wait for the end of the task.
+    fn end_task(
+        &self,
+        mut task: Taken<S>,
+        mut end: End,
+        worker: &Worker<'_, S>,
+    ) -> Result<(), Payload> {
         if let Err(panic) = worker.guarded(|| task.drop_work()) {
             end = End::Failed;
             if worker.is_cancelled() {
@@ -389,20 +395,29 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if end == End::Failed {
             whole.drop_it();
         }
+        let cancelled = Cell::new(Ok(()));
+        let step = |step: &dyn Fn()| {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(step)) {
+                cancelled.set(Err(payload));
+            }
+        };
         let is_job = task.phase().is_of_main();
         let job_ended = || {
             if is_job {
-                self.central.job_ended();
+                step(&|| self.central.job_ended());
             }
         };
         if task.is_part() && !whole.release() {
-            return job_ended();
+            job_ended();
+            return cancelled.into_inner();
         }
         let end = if whole.is_dropped() { End::Failed } else { end };
-        let push = |task| worker.push(Job::Task(task));
-        whole.end_with(end, push, |waiting| self.spe.wake(waiting));
+        let push = |task: Arc<Node<S>>| step(&|| worker.push(Job::Task(Arc::clone(&task))));
+        let wake = |waiting| step(&|| self.spe.wake(waiting));
+        whole.end_with(end, push, wake);
         job_ended();
         self.task_ended(&raw const task.phase().scope);
+        cancelled.into_inner()
     }
 }
 

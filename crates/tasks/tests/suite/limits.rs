@@ -57,6 +57,32 @@ fn stages_ahead(limit: Option<u128>) -> Result<[u128; 2], PoolError> {
     })
 }
 
+/// Runs a phase whose tasks run one after the other, each after the one before or by one lock.
+/// Returns the same.
+fn follow_each_other(limit: Option<u128>, by_lock: bool) -> Result<[u128; 2], PoolError> {
+    let sim = ps3(limit);
+    Pool::new(&sim).workers(2).run(|main| {
+        let now = || main.install(|worker| worker.spe().now().since(Time::default()));
+        let begin = now();
+        let phase = main.phase(|phase| {
+            let lock = phase.lock();
+            let mut last = None;
+            for _ in 0..6 {
+                let mut task = phase.task("next", Part(0..1), |_, _| ());
+                if by_lock {
+                    task = task.locked(&lock);
+                } else if let Some(last) = &last {
+                    task = task.after(last);
+                }
+                last = Some(phase.submit(main, task)?);
+            }
+            Ok(())
+        });
+        phase.unwrap();
+        [begin, now()].map(Span::as_femtoseconds)
+    })
+}
+
 /// Runs a phase whose tasks a scheduler splits. Returns the same.
 fn dices(limit: Option<u128>, scheduler: Scheduler) -> Result<[u128; 2], PoolError> {
     let sim = ps3(limit);
@@ -91,4 +117,10 @@ fn a_limit_while_tasks_are_diced_ends_the_run() {
 #[test]
 fn a_limit_while_data_is_staged_ahead_ends_the_run() {
     assert_each_limit_ends(stages_ahead, 500, 1);
+}
+
+#[test]
+fn a_limit_while_an_ended_task_lets_another_one_run_ends_the_run() {
+    assert_each_limit_ends(|limit| follow_each_other(limit, false), 300, 1);
+    assert_each_limit_ends(|limit| follow_each_other(limit, true), 300, 1);
 }
