@@ -141,6 +141,13 @@ impl<S: Spe> PhaseState<S> {
     }
 }
 
+/// The end of a run at a limit of time unwinds the end of a phase, also after the failure of a task.
+impl<S: Spe> Drop for PhaseState<S> {
+    fn drop(&mut self) {
+        discard(self.take_failure());
+    }
+}
+
 // SAFETY: only the worker that has taken the task out of a queue accesses the work. All other
 // fields, and the values behind pointers, are `Sync`.
 unsafe impl<S: Spe> Send for Node<S> {}

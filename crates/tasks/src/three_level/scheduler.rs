@@ -58,6 +58,21 @@ struct Found<S: cellworks_machine::Spe> {
     more_jobs: usize,
 }
 
+/// The end of a run at a limit of time unwinds a pass. The errors that are dropped then hold the
+/// payloads of panics.
+impl<S: cellworks_machine::Spe> Drop for Found<S> {
+    fn drop(&mut self) {
+        self.failed.drain(..).for_each(discard);
+    }
+}
+
+/// The end of a run at a limit of time unwinds the scheduler before the phase has ended.
+impl<C: CellPpeCore> Drop for PpeScheduler<'_, C> {
+    fn drop(&mut self) {
+        discard(self.filter_panic.take());
+    }
+}
+
 impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
     pub(super) fn new(
         core: &'a C,
@@ -352,8 +367,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.compute(PPE_MAKE, made);
     }
 
-    fn end_found(&self, found: Found<C::Spe>) {
-        for Entry { number, .. } in found.dropped {
+    fn end_found(&self, mut found: Found<C::Spe>) {
+        for Entry { number, .. } in found.dropped.drain(..) {
             let Some(task) = self.take(number) else {
                 continue;
             };
@@ -366,7 +381,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             }
             self.end(task);
         }
-        for (number, error) in found.failed {
+        for (number, error) in found.failed.drain(..) {
             let Some(task) = self.take(number) else {
                 continue;
             };

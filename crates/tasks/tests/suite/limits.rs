@@ -1,6 +1,7 @@
 //! Runs that a limit of simulated time ends, wherever they are.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cellworks_machine::{RunError, Span, Time, Wake};
 use cellworks_sim::{Description, Sim};
@@ -105,6 +106,52 @@ fn dices(limit: Option<u128>, scheduler: Scheduler) -> Result<[u128; 2], PoolErr
         phase.unwrap();
         [begin, now()].map(Span::as_femtoseconds)
     })
+}
+
+/// The payload of a panic. Its destructor panics, too.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        resume_unwind(Box::new("the destructor of a payload"))
+    }
+}
+
+/// Runs a phase whose filter, or else whose tasks when the PPE splits them, panic with a [`Bomb`].
+/// Returns the same.
+fn panics_with_a_bomb(limit: Option<u128>, in_filter: bool) -> Result<[u128; 2], PoolError> {
+    let sim = ps3(limit);
+    let pool = Pool::new(&sim).workers(2).staging(Staging::Off);
+    let mut pool = pool.scheduler(Scheduler::ThreeLevel).dicing(Some(100));
+    if in_filter {
+        pool = pool.filter(|_| resume_unwind(Box::new(Bomb)));
+    }
+    pool.run(|main| {
+        let now = || main.install(|worker| worker.spe().now().since(Time::default()));
+        let begin = now();
+        let phase = catch_unwind(AssertUnwindSafe(|| {
+            main.phase(|phase| {
+                for _ in 0..4 {
+                    let cuts = |_: Range<usize>, _| resume_unwind(Box::new(Bomb));
+                    let task = phase.task_with_cuts("many", Part(0..100), |_, _| (), cuts);
+                    phase.submit(main, task)?;
+                }
+                Ok(())
+            })
+        }));
+        match phase {
+            Err(payload) if !payload.is::<Bomb>() => resume_unwind(payload),
+            // The payload is not dropped.
+            phase => std::mem::forget(phase),
+        }
+        [begin, now()].map(Span::as_femtoseconds)
+    })
+}
+
+#[test]
+fn a_limit_drops_payloads_of_panics_whose_destructors_panic() {
+    assert_each_limit_ends(|limit| panics_with_a_bomb(limit, false), 100, 1);
+    assert_each_limit_ends(|limit| panics_with_a_bomb(limit, true), 100, 1);
 }
 
 #[test]
