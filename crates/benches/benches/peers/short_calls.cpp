@@ -11,12 +11,17 @@
 namespace {
 
 // Takes `count` steps, each of which needs the one before.
-void work(uint64_t count) {
+[[gnu::noinline]] uint64_t steps(uint64_t count) {
     uint64_t x = 1;
     for (uint64_t step = 0; step < count; step++) {
-        x = x * 6364136223846793005u + step;
-        asm volatile("" : "+r"(x));
+        x = (x ^ (x >> 29)) * 6364136223846793005u;
     }
+    return x;
+}
+
+void work(uint64_t count) {
+    uint64_t x = steps(count);
+    asm volatile("" : : "r"(x));
 }
 
 template <typename Call> double calls(Call call) {
