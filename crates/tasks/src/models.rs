@@ -17,7 +17,7 @@ use loom::thread;
 
 use crate::join::halves::Halves;
 use crate::join::offer::State;
-use crate::join::request::Request;
+use crate::join::request::{Exchange, Request};
 use crate::scope::count::Count;
 use crate::shared::fresh_room::FreshRoom;
 use crate::shared::sleepers::Sleepers;
@@ -172,6 +172,34 @@ fn two_workers_do_not_both_take_a_half() {
         for taker in takers {
             taker.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn an_answer_is_taken_once() {
+    check(Some(3), || {
+        let exchange = Arc::new(Exchange::new());
+        let takers = [0; 2].map(|_| {
+            let exchange = Arc::clone(&exchange);
+            thread::spawn(move || {
+                let taken: Option<std::sync::Arc<Lent>> = exchange.answer.take();
+                taken.map_or(0, |offer| offer.take())
+            })
+        });
+        let mut met = 0;
+        for number in [1, 10] {
+            let offer = std::sync::Arc::new(Lent(UnsafeCell::new(0)));
+            offer.add(number);
+            if let Err(offer) = exchange.answer.put(offer) {
+                met += offer.take();
+            }
+        }
+        met += takers
+            .map(|taker| taker.join().unwrap())
+            .iter()
+            .sum::<u32>();
+        met += exchange.answer.take().map_or(0, |offer| offer.take());
+        assert_eq!(met, 11);
     });
 }
 
@@ -345,8 +373,8 @@ fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     });
 }
 
-/// A model of a queue. Its operations do not order other memory accesses, because a check of the
-/// length of the real deque orders none.
+/// A model of a queue, or of the room for an answer. Its operations do not order other memory
+/// accesses, because a check of the length of the real deque orders none.
 #[derive(Default)]
 struct Queue(AtomicUsize);
 

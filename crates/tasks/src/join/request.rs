@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   worker without a job:  finds no job  ──►  ask  ──►  lies down, looks again, asks again
-//!   owner, in each join:   is_asked?  ──►  answer: offer, wake a worker, forget the request,
-//!                                          ask on behalf of the workers that still sleep
+//!   owner, in each join:   is_asked?  ──►  answer: put an offer, wake a worker, forget the
+//!                                          request, ask for the workers that still sleep
 //! ```
 //!
 //! While a worker sleeps, the next `join` of the owner offers a closure: the owner is asked, or a
@@ -24,7 +24,67 @@
 //! worker may so take back the only request for several workers. Those that look for jobs ask again,
 //! and for those that sleep it does the same as the owner: it looks for them, and asks for them.
 
-use crate::sync::{AtomicUsize, Ordering};
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::Arc;
+
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+
+/// What a worker that asks and the owner exchange. Both parts are in one cache line: the owner
+/// answers where the other worker looks.
+pub(crate) struct Exchange<T> {
+    pub(crate) request: Request,
+    pub(crate) answer: Answer<T>,
+}
+
+impl<T> Exchange<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            request: Request::new(),
+            answer: Answer(AtomicPtr::new(ptr::null_mut()), PhantomData),
+        }
+    }
+}
+
+/// Room for one offer of the owner, which any worker may take. If there is no room, the owner puts
+/// the offer into its queue, where another worker reads more cache lines to take it.
+pub(crate) struct Answer<T>(AtomicPtr<T>, PhantomData<Arc<T>>);
+
+impl<T> Answer<T> {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Acquire).is_null()
+    }
+
+    /// Puts an offer there, for the owner. Returns the offer if there is no room.
+    pub(crate) fn put(&self, offer: Arc<T>) -> Result<(), Arc<T>> {
+        if !self.is_empty() {
+            return Err(offer);
+        }
+        // Only the owner puts offers there, so there is still room.
+        self.0
+            .store(Arc::into_raw(offer).cast_mut(), Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Arc<T>> {
+        // A swap by each worker that looks would take the cache line away from the owner.
+        if self.is_empty() {
+            return None;
+        }
+        let offer = self.0.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: the pointer came from `Arc::into_raw` in `put`, and the swap removed it, so it is
+        // used once.
+        (!offer.is_null()).then(|| unsafe { Arc::from_raw(offer) })
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
 
 /// Whether other workers ask a worker for work, and which worker has asked: [`NOTHING`], or the
 /// number of the worker plus 1, times 2. The bit [`DECLINED`] is set if the owner has seen the

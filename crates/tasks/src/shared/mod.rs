@@ -6,7 +6,7 @@
 //!            workers: a Seat for each of them
 //!              queue    its own jobs, from which others steal     inbox  tasks meant for it
 //!              jobs     what its threads run, with their halves   for_it_alone  broadcasts
-//!              request  who asks it for work
+//!              exchange  who asks it for work, and the half that it offers
 //! ```
 //!
 //! Read `job` first (an element of a queue), then this file, `sleepers` (who is woken for a job),
@@ -28,7 +28,8 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
 use crate::join::halves::RunningJob;
-use crate::join::request::Request;
+use crate::join::offer::Offer;
+use crate::join::request::Exchange;
 use crate::phase::node::ScopeOf;
 use crate::phase::waits::Waits;
 use crate::pool::settings::{Priority, Staging};
@@ -82,10 +83,12 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) inbox: Injector<Job<S>>,
     /// Closures that this worker alone may run.
     pub(crate) for_it_alone: Injector<Job<S>>,
-    /// The request of other workers for the second closure of a `join` of this worker.
-    pub(crate) request: CachePadded<Request>,
-    /// The jobs that the threads of the worker run. All pointers in the list are valid.
-    pub(crate) jobs: Mutex<Vec<JobPointer<S>>>,
+    /// The request of other workers for the second closure of a `join` of this worker, and the
+    /// answer.
+    pub(crate) exchange: CachePadded<Exchange<Offer<S>>>,
+    /// The jobs that the threads of the worker run. All pointers in the list are valid. Apart from
+    /// the other fields, which workers that ask read while this worker locks the list.
+    pub(crate) jobs: CachePadded<Mutex<Vec<JobPointer<S>>>>,
     /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
     pub(crate) is_stuck: AtomicBool,
 }
@@ -119,8 +122,8 @@ impl<S: Spe> Shared<S> {
             queue: queue.stealer(),
             inbox: Injector::new(),
             for_it_alone: Injector::new(),
-            request: CachePadded::new(Request::new()),
-            jobs: Mutex::default(),
+            exchange: CachePadded::new(Exchange::new()),
+            jobs: CachePadded::default(),
             is_stuck: AtomicBool::new(false),
         };
         static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(0);
@@ -242,6 +245,8 @@ impl<S: Spe> Shared<S> {
             discard(&mut || queue.steal());
         }
         for seat in &self.workers {
+            // The owner of the half withdraws the offer.
+            drop(seat.exchange.answer.take());
             discard(&mut || seat.queue.steal());
             discard(&mut || seat.inbox.steal());
             discard(&mut || seat.for_it_alone.steal());

@@ -82,7 +82,7 @@ impl<'w, S: Spe> Worker<'w, S> {
         Self {
             program,
             job: RunningJob::new(),
-            request: &program.seat().request,
+            request: &program.seat().exchange.request,
             named: Cell::new(Some(no_name())),
         }
     }

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   1  tasks with high priority ─────────────────────┐
-//!   2  its own queue ────────────────────────────────┤
+//!   2  its own queue, and its own answer ────────────┤
 //!   3  halves of waiting threads of this worker ─────┤
 //!   4  jobs for it alone, and then its inbox ────────┤
 //!   5  jobs of the main program ─────────────────────┼──► take ──► a thread runs it until it waits
-//!   6  queues and inboxes of others, nearest first ──┤              └──► the next thread takes
+//!   6  answers, queues, inboxes of others, nearest ──┤              └──► the next thread takes
 //!   7  tasks with low priority ──────────────────────┤                   the next job
 //!   8  queues in main memory, with such a scheduler ─┤
 //!   9  halves of others that have not answered ──────┘
@@ -97,7 +97,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     fn is_there_a_job(&self) -> bool {
         let shared = self.shared;
         let seat = self.seat();
+        let mut others = self.requests.others().map(|other| &shared.workers[other]);
+        if others.any(|other| !other.exchange.answer.is_empty()) {
+            return true;
+        }
         if !self.queue.is_empty()
+            || !seat.exchange.answer.is_empty()
             || !self.ahead.is_empty()
             || !seat.for_it_alone.is_empty()
             || !seat.inbox.is_empty()
@@ -145,12 +150,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.take_high() {
             return Some(job);
         }
-        if let Some(job) = self.queue.pop() {
+        if let Some(job) = self.queue.pop().or_else(|| self.take_answer(self.number)) {
             return Some(job);
         }
         // The halves belong to waiting threads, because the calling thread has none.
         if self.offer_oldest()
-            && let Some(job) = self.queue.pop()
+            && let Some(job) = self.take_answer(self.number).or_else(|| self.queue.pop())
         {
             return Some(job);
         }
@@ -193,13 +198,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     #[inline]
     fn take_from_others(&self) -> Option<Job<S>> {
         let (other, (job, bytes)) = self.requests.others().find_map(|other| {
-            let queue = &self.shared.workers[other].queue;
-            let taken = self.steal_batch(|to| queue.steal_batch_and_pop(to));
-            let taken = taken.or_else(|| {
-                let mut job = self.take_from_inbox(other)?;
+            let with_bytes = |mut job| {
                 let bytes = self.bytes_of([&mut job]);
-                Some((job, bytes))
-            });
+                (job, bytes)
+            };
+            let taken = self.take_answer(other).map(with_bytes);
+            let queue = &self.shared.workers[other].queue;
+            let taken = taken.or_else(|| self.steal_batch(|to| queue.steal_batch_and_pop(to)));
+            let taken = taken.or_else(|| self.take_from_inbox(other).map(with_bytes));
             Some((other, taken?))
         })?;
         self.stole_from(other, bytes);
@@ -271,6 +277,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         } else {
             0
         }
+    }
+
+    /// Takes the half that a worker has offered to those that ask.
+    #[inline]
+    fn take_answer(&self, worker: usize) -> Option<Job<S>> {
+        let answer = self.shared.workers[worker].exchange.answer.take();
+        answer.map(Job::Offered)
     }
 
     fn take_from_inbox(&self, worker: usize) -> Option<Job<S>> {
@@ -353,7 +366,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// Returns the approximate number of jobs in all queues.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
-        let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
+        let of_worker = |seat: &Seat<S>| {
+            let answers = usize::from(!seat.exchange.answer.is_empty());
+            seat.queue.len() + seat.inbox.len() + answers
+        };
         let of_workers = shared.workers.iter().map(of_worker);
         let of_all = [&shared.fresh, &shared.high, &shared.low].map(|queue| queue.len());
         of_workers.chain(of_all).sum::<usize>() + self.ahead.len()
@@ -370,7 +386,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self) {
-        let request = &self.seat().request;
+        let request = &self.seat().exchange.request;
         request.answer(
             || self.offer_oldest(),
             || self.requests.does_another_sleep(),
@@ -386,7 +402,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             return false;
         };
         self.counters.offers.set(self.counters.offers.get() + 1);
-        self.push(Job::Offered(offer));
+        if let Err(offer) = self.seat().exchange.answer.put(offer) {
+            self.queue.push(Job::Offered(offer));
+        }
+        self.wake_idle_thread();
+        self.announce();
         true
     }
 

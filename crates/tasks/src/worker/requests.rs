@@ -61,7 +61,7 @@ impl<'w, S: Spe> Requests<'w, S> {
     /// Asks the other workers for work.
     pub(crate) fn ask(&self) {
         for other in self.others() {
-            self.shared.workers[other].request.ask(self.number);
+            self.shared.workers[other].exchange.request.ask(self.number);
         }
         self.asks.set(true);
     }
@@ -72,7 +72,7 @@ impl<'w, S: Spe> Requests<'w, S> {
             return;
         }
         for other in self.others() {
-            let request = &self.shared.workers[other].request;
+            let request = &self.shared.workers[other].exchange.request;
             request.take_back(self.number, || self.does_another_sleep());
         }
     }
@@ -108,7 +108,7 @@ impl<'w, S: Spe> Requests<'w, S> {
             for other in self.others().map(|other| &self.shared.workers[other]) {
                 if has_private_half(other) {
                     has_half = true;
-                    offers |= !other.request.was_declined();
+                    offers |= !other.exchange.request.was_declined();
                 }
             }
         }
