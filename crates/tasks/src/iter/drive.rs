@@ -33,6 +33,10 @@ const MEASURABLE: Span = Span::from_nanoseconds(500);
 /// that with 4 us a loop of 3 us stayed shared, at 2.5 times the time of one worker.
 const WORTH_SHARING: Span = Span::from_nanoseconds(10_000);
 
+/// The least time of items whose half is given away. A worker begins a half after 0.5 us, and its
+/// items come from another core.
+const WORTH_GIVING: Span = Span::from_nanoseconds(3_000);
+
 /// The time that a block of cheap items should take. A check for requests of other workers before
 /// each block then takes about 1 % of the time. Larger blocks would keep other workers waiting if
 /// later items take longer.
@@ -106,6 +110,16 @@ enum Stopped<T> {
     IsOver(T),
 }
 
+/// What a worker gives to another one that asks for work.
+#[derive(PartialEq)]
+enum Gives {
+    Nothing,
+    /// A part that has not begun.
+    Part,
+    /// If there is no such part, half of what is left of the part that the worker runs.
+    Rest,
+}
+
 type Flow<T> = ControlFlow<Stopped<T>, T>;
 
 impl<C> Loop<'_, C> {
@@ -163,7 +177,7 @@ impl<C> Loop<'_, C> {
         } else if items.units() > FEW {
             self.measured(worker, &mut items, value)
         } else {
-            self.blocks(worker, &mut items, value, (1, FEW), true)
+            self.blocks(worker, &mut items, value, (1, FEW), |_| Gives::Rest)
         };
         match flow {
             Continue(value) => {
@@ -191,8 +205,26 @@ impl<C> Loop<'_, C> {
     {
         let (mut begin, mut left) = (worker.spe().now(), items.units());
         let (mut size, mut count, mut is_shared) = (1, 1, false);
+        // How long the units of the last measurement took.
+        let mut last = (0, 1);
         loop {
-            value = self.blocks(worker, items, value, (size, count), is_shared)?;
+            let taken_since = |begin| worker.spe().now().since(begin).as_femtoseconds();
+            let gives = |still_left: usize| {
+                if !is_shared {
+                    return Gives::Nothing;
+                }
+                let (taken, units) = match left - still_left {
+                    0 => last,
+                    units => (taken_since(begin), units),
+                };
+                let of_rest = taken.saturating_mul(still_left as u128) / units as u128;
+                if of_rest < WORTH_GIVING.as_femtoseconds() {
+                    Gives::Part
+                } else {
+                    Gives::Rest
+                }
+            };
+            value = self.blocks(worker, items, value, (size, count), gives)?;
             let (now, still_left) = (worker.spe().now(), items.units());
             let (taken, units) = (now.since(begin).as_femtoseconds(), left - still_left);
             let of_loop = taken.saturating_mul(self.units as u128) / units.max(1) as u128;
@@ -207,7 +239,7 @@ impl<C> Loop<'_, C> {
                 let in_block = units as u128 * BLOCK.as_femtoseconds() / taken;
                 (size, count) = ((in_block as usize).clamp(1, LARGEST), BLOCKS);
                 size -= if size > FEW { size % FEW } else { 0 };
-                (begin, left) = (now, still_left);
+                (begin, left, last) = (now, still_left, (taken, units));
             }
             if still_left <= size {
                 if !is_worth_sharing {
@@ -218,7 +250,8 @@ impl<C> Loop<'_, C> {
         }
     }
 
-    /// Runs up to `count` blocks of `size` items, but not the last items.
+    /// Runs up to `count` blocks of `size` items, but not the last items. `gives` returns what the
+    /// worker gives to another one while a number of units is left.
     #[inline(always)]
     fn blocks<S: Spe, I: Items<S>>(
         &self,
@@ -226,7 +259,7 @@ impl<C> Loop<'_, C> {
         items: &mut I,
         mut value: C::Value,
         (size, count): (usize, usize),
-        is_shared: bool,
+        gives: impl Fn(usize) -> Gives,
     ) -> Flow<C::Value>
     where
         C: Consumer<S, I::Item>,
@@ -239,11 +272,13 @@ impl<C> Loop<'_, C> {
                 break;
             }
             if worker.is_wanted() {
-                if !is_shared {
+                let gives = gives(items.units());
+                let has_part = || worker.job().halves.has_private();
+                if gives == Gives::Nothing || gives == Gives::Part && !has_part() {
                     worker.decline();
                 } else {
                     worker.answer();
-                    if worker.is_wanted() {
+                    if gives == Gives::Rest && worker.is_wanted() {
                         return Break(Stopped::IsWanted(value));
                     }
                 }

@@ -169,6 +169,17 @@ fn one_loop_ends_up_on_all_workers_of_a_simulated_machine() {
     }
 }
 
+/// The last ten indices take 6,250 times as long as the others. While a worker runs the first of
+/// them, it finds out that half of the rest is worth giving away.
+#[test]
+fn the_end_of_a_loop_is_shared_if_it_takes_long() {
+    let late = |index| if index < 2_990 { 640 } else { 4_000_000 };
+    let (alone, _) = simulated(1, late);
+    let (time, _) = simulated(2, late);
+    let share = time.as_nanoseconds_f64() / alone.as_nanoseconds_f64();
+    assert!(share < 0.65, "{share}");
+}
+
 /// Returns a host with two SPEs on two CPUs, or `None` if this process has one CPU.
 fn host_of_two_cpus() -> Option<Host> {
     let host = Host::builder().spes(2).build().unwrap();
