@@ -2,6 +2,7 @@
 //! items with the adaptor of `std` that has the same name.
 
 use std::ops::Range;
+use std::thread::panicking;
 use std::{iter, vec};
 
 use cellworks_machine::Spe;
@@ -587,7 +588,7 @@ where
 #[doc(hidden)]
 pub struct InitIter<'f, I, N, F, T> {
     items: I,
-    /// `None` after the last item. If a loop ends before, or panics, the value is dropped.
+    /// `None` when it was given back.
     value: Option<T>,
     with: &'f WithValues<N, F, T>,
 }
@@ -597,15 +598,21 @@ impl<I: Iterator, N, F: Fn(&mut T, I::Item) -> U, T, U> Iterator for InitIter<'_
 
     #[inline]
     fn next(&mut self) -> Option<U> {
-        if let Some(item) = self.items.next() {
-            return Some((self.with.f)(self.value.as_mut()?, item));
-        }
-        locked(&self.with.free).extend(self.value.take());
-        None
+        let item = self.items.next()?;
+        Some((self.with.f)(self.value.as_mut()?, item))
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.items.size_hint()
+    }
+}
+
+impl<I, N, F, T> Drop for InitIter<'_, I, N, F, T> {
+    /// Gives the value back. A panic may have left it in any state, and then it is dropped.
+    fn drop(&mut self) {
+        if !panicking() {
+            locked(&self.with.free).extend(self.value.take());
+        }
     }
 }

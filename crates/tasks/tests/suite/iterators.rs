@@ -518,15 +518,25 @@ fn collected_items_are_dropped_after_a_panic<M: Machine>(machine: &M) {
 fn values_of_a_loop_are_few_and_never_shared<M: Machine>(machine: &M) {
     on(machine, |worker| {
         let values = AtomicUsize::new(0);
-        let init = || (values.fetch_add(1, Ordering::Relaxed), false);
-        let items = worker.par_iter(0..40_000_u64).map_init(init, |value, n| {
-            assert!(!std::mem::replace(&mut value.1, true), "in another call");
-            value.1 = false;
-            n
-        });
-        assert_eq!(items.sum::<u64>(), (0..40_000).sum());
-        let values = values.into_inner();
-        assert!((1..=worker.workers()).contains(&values), "{values} values");
+        let items = || {
+            let init = || (values.fetch_add(1, Ordering::Relaxed), false);
+            worker.par_iter(0..40_000_u64).map_init(init, |value, n| {
+                assert!(!std::mem::replace(&mut value.1, true), "in another call");
+                value.1 = false;
+                n
+            })
+        };
+        let are_few = || {
+            let values = values.swap(0, Ordering::Relaxed);
+            assert!((1..=worker.workers()).contains(&values), "{values} values");
+        };
+        assert_eq!(items().sum::<u64>(), (0..40_000).sum());
+        are_few();
+        // These do not ask each block for the item after its last one.
+        assert!(items().collect::<Vec<_>>().into_iter().eq(0..40_000));
+        are_few();
+        assert_eq!(worker.par_iter(0..40_000).zip(items()).count(), 40_000);
+        are_few();
         let broken = catch_unwind(AssertUnwindSafe(|| {
             let items = worker.par_iter(0..1_000).map_init(Vec::new, |all, n| {
                 assert!(n != 700, "at 700");
