@@ -18,10 +18,11 @@ pub(crate) mod here;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
 
 use cellworks_machine::{Machine, PpeCore, Processor, RunError};
 
+use crate::discard::discard;
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
 use crate::pool::panicked;
@@ -66,7 +67,18 @@ pub struct SharedPool<M: Machine> {
     door: Arc<Door<M::Spe>>,
     started_at: &'static Location<'static>,
     /// The OS thread of the main program. `None` after it was joined.
-    thread: Option<JoinHandle<Result<(), PoolError>>>,
+    thread: Option<JoinHandle<Ended>>,
+}
+
+/// How the run of a pool has ended: its result, or a panic. If a task has dropped the pool, the OS
+/// thread of the run drops this value, and a panic there would abort the process. So this value
+/// forgives destructors that panic.
+struct Ended(Option<thread::Result<Result<(), PoolError>>>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        discard(self.0.take());
+    }
 }
 
 impl<M: Machine + 'static> SharedPool<M> {
@@ -96,9 +108,7 @@ impl<M: Machine + 'static> SharedPool<M> {
                 let run = || settings(Pool::new(&machine)).run(|main| serve(main, &door));
                 let result = catch_unwind(AssertUnwindSafe(run));
                 door.run_has_ended();
-                result
-                    .unwrap_or_else(|panic| resume_unwind(panic))
-                    .flatten()
+                Ended(Some(result.map(Result::flatten)))
             }
         };
         let at = Processor::Ppe;
@@ -233,7 +243,9 @@ impl<M: Machine> SharedPool<M> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        let result = thread.join();
+        let ended = thread.join();
+        let mut ended = ended.unwrap_or_else(|panic| resume_unwind(panic));
+        let result = ended.0.take().expect("nothing else takes the result");
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of pools that any thread may use.
 
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, LazyLock, mpsc};
 use std::thread;
@@ -125,20 +125,63 @@ fn the_panic_of_a_started_closure_is_the_error_of_the_pool() {
     }
 }
 
-/// The last handle is dropped by a task of the pool, which cannot wait for itself.
-#[test]
-fn a_task_may_drop_its_pool() {
-    let pool = Arc::new(pool(1));
-    let (its, (dropped, result)) = (Arc::clone(&pool), mpsc::channel());
+/// Drops the last handle of a pool in a task of the pool, which then calls `after`. Returns when the
+/// OS thread of the pool has ended.
+fn drop_last(after: impl FnOnce() + Send + 'static) {
+    thread_local! {
+        static RUNS: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
+    }
+    let (runs, has_ended) = mpsc::channel();
+    let pool = SharedPool::start(host(), move |pool| {
+        RUNS.set(Some(runs));
+        pool.workers(1)
+    });
+    let pool = Arc::new(pool.unwrap());
+    let its = Arc::clone(&pool);
     let (begin, may_begin) = mpsc::channel::<()>();
     pool.spawn(move |_| {
         may_begin.recv().unwrap();
         drop(its);
-        dropped.send(()).unwrap();
+        after();
     });
     drop(pool);
     begin.send(()).unwrap();
+    // The sender is dropped with what the thread had for itself.
+    assert_eq!(has_ended.recv(), Err(mpsc::RecvError));
+}
+
+/// The last handle is dropped by a task of the pool, which cannot wait for itself.
+#[test]
+fn a_task_may_drop_its_pool() {
+    let (dropped, result) = mpsc::channel();
+    drop_last(move || dropped.send(()).unwrap());
     result.recv().unwrap();
+}
+
+/// Nobody takes the error of a pool that is dropped, which has the payload of the panic.
+#[test]
+fn the_payload_of_a_dropped_pool_may_panic_when_it_is_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("the destructor of a payload");
+        }
+    }
+    drop_last(|| panic_any(Bomb));
+    let pool_of_bomb = || {
+        let pool = pool(1);
+        pool.spawn(|_| panic_any(Bomb));
+        pool
+    };
+    drop(pool_of_bomb());
+    let unwound = catch_unwind(|| {
+        let _pool = pool_of_bomb();
+        panic!("while the pool runs");
+    });
+    assert_eq!(
+        unwound.unwrap_err().downcast_ref(),
+        Some(&"while the pool runs")
+    );
 }
 
 /// The pool would wait for the task, which would wait for the pool.
