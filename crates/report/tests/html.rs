@@ -1,4 +1,4 @@
-//! The contents of the HTML, without a browser. `browser.rs` opens pages in a browser.
+//! The contents of the HTML, without a browser. The test `browser` opens pages in a browser.
 
 mod made_up;
 
