@@ -598,18 +598,11 @@ fn the_idle_hook_wakes_threads_also_the_one_whose_stack_it_runs_on() {
     assert_eq!(outside.1.get(), 3);
 }
 
-/// Starts more than 2^24 runs. A stored handle never names a thread of a later run.
+/// Starts more runs than there are ranges of serial numbers. A stored handle names a thread of none.
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "sixteen million runs take a minute in a debug build"
-)]
 fn a_handle_names_no_thread_of_a_later_run() {
     let kept = core(|| scope(|s| s.spawn(current).join().unwrap()));
-    for _ in 0..(1 << 24) - 1_000 {
-        core(|| ());
-    }
-    for _ in 0..2_000 {
+    for _ in 0..70_000 {
         core(|| {
             scope(|s| {
                 s.spawn(|| assert!(!kept.try_unpark()));
