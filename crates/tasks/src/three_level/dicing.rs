@@ -1,7 +1,7 @@
 //! Dicing (splitting tasks into parts) as in figure 4.6 of the Jack Rabbit thesis.
 
-// Rejected: dicing before all tasks are submitted, because the first task would have nearly a
-// hundred parts.
+// Rejected: importing and dicing after each submitted task, because the first task would have
+// nearly a hundred parts.
 
 /// Replaces tasks by their parts if a reorder buffer holds fewer than `enough` tasks.
 ///

@@ -17,8 +17,8 @@
 //!
 //! **Simulated time.** These operations take the time that the machine simulates. Other
 //! instructions take the time in `costs`. The main program and the scheduler share one thread of
-//! the PPE. The scheduler imports tasks when the main program has submitted some tasks. It imports
-//! and dices when the main program waits and a worker has changed a buffer.
+//! the PPE. The scheduler imports and dices tasks when the main program has submitted some tasks,
+//! and when the main program waits and a worker has changed a buffer.
 //!
 //! **Polling.** Each poll of a lock is simulated, with the transfers of figure 4.3, because locks
 //! are held for some microseconds only. Other polls are not simulated. A worker checks out (looks

@@ -179,13 +179,13 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
     fn import(&self) {
         self.queues.take_wants_scheduler();
         if !self.queues.is_mars() {
-            self.pass(None);
+            self.pass();
         }
     }
 
     /// Moves tasks from the prefilter to the reorder buffer, orders and filters them, and dices
     /// tasks if the buffer holds fewer than `enough`.
-    fn pass(&self, enough: Option<usize>) {
+    fn pass(&self) {
         self.submitted.set(0);
         self.acquire(Level::Prefilter);
         self.acquire(Level::ReorderBuffer);
@@ -211,7 +211,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             failed: Vec::new(),
             more_jobs: 0,
         };
-        if imported > 0 || enough.is_some_and(|enough| reordered.len() < enough) {
+        if imported > 0 || self.enough.is_some_and(|enough| reordered.len() < enough) {
             // The buffer is written back only if it has changed, because writing takes time.
             let numbers: Vec<u32> = (0..reordered.len())
                 .map(|_| reordered.pop_front())
@@ -225,7 +225,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
                 self.order(&mut entries);
                 entries = self.filter(entries, &mut found);
             }
-            if let Some(enough) = enough {
+            if let Some(enough) = self.enough {
                 entries = self.dice(entries, enough, &mut found);
             }
             let mut left_over = self.left_over.borrow_mut();
@@ -536,7 +536,7 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
         while self.is_wanted() {
             self.queues.take_wants_scheduler();
             if !self.queues.is_mars() {
-                self.pass(self.enough);
+                self.pass();
             }
         }
     }

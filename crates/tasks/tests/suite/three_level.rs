@@ -675,9 +675,12 @@ fn tasks_are_diced_as_by_the_figure() {
     assert_eq!(diced(6, 1, 3), (1, 3));
     // Tasks of one row are not diced.
     assert_eq!(diced(6, 5, 1), (0, 0));
-    // Tasks of two rows are diced when the reorder buffer holds no more than a third of 96.
+    // The first 16 tasks are imported and diced while the main program submits the others.
+    assert_eq!(diced(6, 16, 5), (16, 80));
+    // Tasks of two rows are diced when the reorder buffer holds no more than a third of 96: the
+    // first 16 tasks, and the last ones.
     let (diced_of_96, parts) = diced(6, 96, 2);
-    assert!(0 < diced_of_96 && diced_of_96 <= 32, "{diced_of_96}");
+    assert!(16 < diced_of_96 && diced_of_96 <= 16 + 32, "{diced_of_96}");
     assert_eq!(parts, 2 * diced_of_96);
 }
 
@@ -687,6 +690,16 @@ fn speed_up(scheduler: Scheduler, tasks: usize) -> f64 {
         took.as_femtoseconds() as f64
     };
     took(1) / took(6)
+}
+
+#[test]
+fn few_tasks_end_up_on_all_workers_if_they_are_diced() {
+    // Without dicing, each of six workers checks out two of these tasks, and the others wait for
+    // workers that have run both.
+    for tasks in [8, 16, 20] {
+        let diced = speed_up(Scheduler::ThreeLevel, tasks);
+        assert!(diced > 5.5, "{tasks}: {diced}");
+    }
 }
 
 #[test]
