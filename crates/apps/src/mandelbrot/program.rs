@@ -12,7 +12,7 @@ use crate::deployment::Deployment;
 use crate::error::{ParameterError, agree};
 use crate::figure::{Figure, against, axis, counted};
 use crate::picture::{Draw, Picture};
-use crate::workers::{self, DICED, OnOff, RUN_TIME, STOLEN, TASKS_RUN, Workers};
+use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
 use crate::{Conclusion, Done, Metric, Parts, Program, RunResult};
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
@@ -77,7 +77,7 @@ impl Mandelbrot {
                         for number in numbers {
                             let mut row =
                                 rows[number].lock().unwrap_or_else(PoisonError::into_inner);
-                            self.draw_row(worker.spe(), view, number, &mut row);
+                            draw_row(worker.spe(), view, number, &mut row);
                         }
                     });
                     phase.submit(main, task.diced())?;
@@ -87,20 +87,19 @@ impl Mandelbrot {
         });
         result.map(|()| span)
     }
+}
 
-    /// Draws a row in the local store. A task does not stage all of its rows, which may not fit.
-    fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
-        let mut counts = spe
-            .stage_out(row)
-            .expect("a row of 1,280 bytes fits into a local store beside the pool");
-        let iterations = view.row(number, &mut counts);
-        spe.compute(Cycles(iterations * CYCLES_PER_ITERATION));
-        match self.workers.buffering {
-            OnOff::Off => counts.commit(),
-            // The row is put back while the next row is drawn.
-            OnOff::On => drop(counts),
-        }
-    }
+/// Draws a row in the local store. A task does not stage all of its rows, which may not fit. Each
+/// row is put back while the next one is drawn. Without buffering, the pool waits for the last puts
+/// of a task. If the task waited for each row, another thread of the simulated worker would lock
+/// the queue meanwhile, and keep it locked while the next row is drawn. No kernel of the paper has
+/// such a thread.
+fn draw_row<S: Spe>(spe: &S, view: &View, number: usize, row: &mut [u16]) {
+    let mut counts = spe
+        .stage_out(row)
+        .expect("a row of 1,280 bytes fits into a local store beside the pool");
+    let iterations = view.row(number, &mut counts);
+    spe.compute(Cycles(iterations * CYCLES_PER_ITERATION));
 }
 
 fn picture(view: &View, rows: &[Mutex<Vec<u16>>]) -> Picture {

@@ -191,6 +191,37 @@ fn one_task_of_the_picture_is_drawn_by_all_workers_if_it_is_diced() {
     assert_eq!(whole.value("diced"), Some(0.0));
 }
 
+/// Returns the time to draw the picture by six workers.
+fn drawn_by_six(scheduler: Scheduler, tasks: usize) -> f64 {
+    let is_on = match scheduler {
+        Scheduler::Mars => OnOff::Off,
+        _ => OnOff::On,
+    };
+    let mandelbrot = Mandelbrot {
+        workers: Workers {
+            scheduler,
+            ..workers(6, is_on, is_on)
+        },
+        iterations: 200,
+        ..mandelbrot(tasks)
+    };
+    seconds(&done(mandelbrot, &ps3()))
+}
+
+#[test]
+fn the_number_of_tasks_hardly_matters_to_a_picture_that_is_diced() {
+    // Section 5.3 of the paper: "our system remains steady in performance".
+    let times = [1, 16, 24, 40, 480].map(|tasks| drawn_by_six(Scheduler::ThreeLevel, tasks));
+    let least = times.into_iter().fold(f64::INFINITY, f64::min);
+    assert!(times.iter().all(|time| time / least < 1.1), "{times:?}");
+}
+
+#[test]
+fn a_worker_that_draws_keeps_no_queue_locked() {
+    let [many, rows] = [240, 480].map(|tasks| drawn_by_six(Scheduler::Mars, tasks));
+    assert!(many / rows < 1.02, "{many} {rows}");
+}
+
 #[test]
 fn bodies_are_shared_by_all_workers() {
     let machine = ps3();
