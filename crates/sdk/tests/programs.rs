@@ -506,6 +506,11 @@ fn a_store_of_the_ppu_ends_the_wait_of_an_spe_for_its_line() {
 }
 
 #[test]
+fn a_store_of_an_spe_ends_the_wait_of_another_spe_for_its_line() {
+    runs("turn-by-turn", &[], 0);
+}
+
+#[test]
 fn a_wait_for_a_line_to_which_the_ppu_does_not_store_is_a_deadlock() {
     let Some(bench) = Bench::of("tests/c") else {
         return;

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
-use cellworks_machine::{AtomicOp, CellMachine, Cycles, Ppe, Processor, Span, Time, Wake};
+use cellworks_machine::{AtomicOp, CellMachine, Cycles, Ppe, Span, Time, Wake};
 use wasmtime::{Instance, Store, Val, ValType, WasmBacktrace};
 
 use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe, has_aborted};
@@ -297,7 +297,7 @@ impl<'p> Ppu<'p> {
                 thread.charged = executed;
                 ppe.compute(Cycles(new));
             }
-            self.tell_line_waits(ppe);
+            self.surroundings.shared.line_waits.tell(ppe.core());
             if polled.is_pending() {
                 self.check_stack(index)?;
             }
@@ -324,15 +324,6 @@ impl<'p> Ppu<'p> {
             }
         }
         Ok(true)
-    }
-
-    /// Makes SPE programs that wait for the loss of a reservation look at their lines, to which a
-    /// thread may have stored.
-    fn tell_line_waits<'scope, 'env, M: CellMachine>(&self, ppe: &'scope Ppe<'scope, 'env, M>) {
-        let spes = self.surroundings.shared.line_waits.spes().clone();
-        for spe in spes {
-            ppe.core().notify(Processor::Spe(spe));
-        }
     }
 
     /// Checks that a thread's stack has not grown into the memory below it.

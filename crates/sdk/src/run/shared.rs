@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cellworks_machine::SpeId;
+use cellworks_machine::{Processor, SpeId, Wake};
 
 use super::address::Addresses;
 use super::patience::Deeds;
@@ -19,13 +19,21 @@ pub(crate) struct Shared {
     pub(super) line_waits: Arc<LineWaits>,
 }
 
-/// The SPEs whose programs wait for the loss of a reservation, which a store of the PPU may end
-/// without a call of the machine.
+/// The SPEs whose programs wait for the loss of a reservation. A store of the PPU ends it without a
+/// call of the machine, and no store makes the machine look whether such a wait has ended.
 #[derive(Default)]
 pub(super) struct LineWaits(Mutex<BTreeSet<SpeId>>);
 
 impl LineWaits {
     pub(super) fn spes(&self) -> MutexGuard<'_, BTreeSet<SpeId>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the SPEs look at their lines, to which the program of `by` may have stored.
+    pub(super) fn tell(&self, by: &(impl Wake + ?Sized)) {
+        let spes = self.spes().clone();
+        for spe in spes {
+            by.notify(Processor::Spe(spe));
+        }
     }
 }

@@ -491,6 +491,7 @@ impl Run {
             }
             if let Some(end) = polled {
                 self.charge(spe);
+                self.line_waits.tell(spe);
                 return match end {
                     Ok(()) => Stop::Code(EXIT),
                     Err(error) => {
@@ -531,6 +532,7 @@ impl Run {
                 Some(_) => self.patience.acts(),
             }
             self.charge(spe);
+            self.line_waits.tell(spe);
             let is_late = self.take_late_fault(spe);
             let answer = match question {
                 None | Some(Question::Poll(_)) => {
