@@ -1,6 +1,7 @@
 //! Memory that a program lends a machine: as a part of main memory, and as local stores.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
@@ -283,7 +284,7 @@ fn dma_to_adopted_memory_that_is_gone_is_a_fault<M: CellMachine>(machine: &M) {
     }
 }
 
-/// Memory whose first 1,024 bytes have no effective address.
+/// Memory whose first 1,024 bytes nothing may access.
 struct WithNull(Lent);
 
 // SAFETY: as for `Lent`.
@@ -304,8 +305,12 @@ unsafe impl Backing for WithNull {
 fn the_null_bytes_of_adopted_memory_have_no_address<M: CellMachine>(machine: &M) {
     let memory = WithNull(lent(4096));
     let region = machine.adopt(MODULE, Box::new(memory)).unwrap();
-    // The owner of the region reaches them.
-    region.write(0, &[1; 16]);
+    assert_eq!(region.null_bytes(), 0x400);
+    for offset in [0, 0x3ff] {
+        let write = catch_unwind(AssertUnwindSafe(|| region.write(offset, &[1; 16])));
+        assert!(write.is_err(), "{offset}");
+    }
+    region.write(0x400, &[1; 16]);
     assert_eq!(faults_at(machine, region.at(0x400)), [const { None }; 4]);
     for offset in [0, 0x3f0] {
         let at = region.at(offset);

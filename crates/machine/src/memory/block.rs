@@ -46,10 +46,11 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 ///
 /// # Safety
 ///
-/// While the value lives, `base` must point to `bytes` initialised bytes, aligned to 128 bytes,
-/// that every thread may read and write. There must be no Rust reference to them. Besides the
-/// [`Block`] that owns the value, only machine code that the Rust compiler does not see may access
-/// them, such as that of a WebAssembly program whose memory they are. It may do so at any time.
+/// While the value lives, `base` must point to `bytes` bytes, aligned to 128 bytes. Every thread may
+/// read and write those behind the first [`null_bytes`](Self::null_bytes), which are initialised.
+/// There must be no Rust reference to them. Besides the [`Block`] that owns the value, only machine
+/// code that the Rust compiler does not see may access them, such as that of a WebAssembly program
+/// whose memory they are. It may do so at any time.
 pub unsafe trait Backing: Send + Sync {
     /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
@@ -60,8 +61,8 @@ pub unsafe trait Backing: Send + Sync {
     fn byte_order(&self) -> ByteOrder {
         ByteOrder::NATIVE
     }
-    /// Returns the number of bytes at the start that have no effective address, so that a command
-    /// of a program whose null pointer is there returns
+    /// Returns the number of bytes at the start that nothing may access, always the same: a null
+    /// pointer of a program points there. They have no effective address, so a command returns
     /// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
     fn null_bytes(&self) -> usize {
         0
@@ -197,7 +198,7 @@ impl Block {
         self.bytes
     }
 
-    /// Returns the number of bytes at the start that have no effective address.
+    /// Returns the number of bytes at the start that nothing may access.
     #[inline]
     pub(super) fn null_bytes(&self) -> usize {
         self.null_bytes
@@ -225,16 +226,18 @@ impl Block {
     #[inline(never)]
     fn outside(&self, offset: usize, bytes: usize) -> ! {
         panic!(
-            "bytes {offset}..{} lie outside a block of {} bytes",
+            "bytes {offset}..{} lie outside bytes {}..{} of a block",
             offset.saturating_add(bytes),
+            self.null_bytes,
             self.bytes
         );
     }
 
-    /// Returns the address of `bytes` bytes at `offset`. Panics if these bytes leave the block.
+    /// Returns the address of `bytes` bytes at `offset`. Panics if these bytes leave the block, or
+    /// begin where nothing may access it.
     #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
-        if offset > self.bytes || bytes > self.bytes - offset {
+        if offset < self.null_bytes || offset > self.bytes || bytes > self.bytes - offset {
             self.outside(offset, bytes);
         }
         // SAFETY: the check keeps the result inside the allocation, or one past its end.

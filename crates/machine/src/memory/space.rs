@@ -135,6 +135,12 @@ impl Region {
         self.0.block.bytes()
     }
 
+    /// Returns the number of bytes at the start that nothing may access: see
+    /// [`Backing::null_bytes`].
+    pub fn null_bytes(&self) -> usize {
+        self.0.block.null_bytes()
+    }
+
     /// Returns the memory module in which the region was allocated.
     pub fn home(&self) -> ModuleId {
         self.0.block.home()
@@ -144,7 +150,7 @@ impl Region {
     ///
     /// # Panics
     ///
-    /// Panics if the bytes leave the region.
+    /// Panics if the bytes leave the region, or begin in its null bytes.
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         self.0.block.read(offset, into);
     }
@@ -153,7 +159,7 @@ impl Region {
     ///
     /// # Panics
     ///
-    /// Panics if the bytes leave the region.
+    /// Panics if the bytes leave the region, or begin in its null bytes.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.0.block.write(offset, from);
     }

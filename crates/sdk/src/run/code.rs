@@ -4,7 +4,7 @@ use wasmtime::{AsContextMut, Global, Instance, Linker, Store, Trap, Val, WasmBac
 
 use super::engine::{FUEL_OF_INSTRUCTION, Pace};
 use super::link::{FUEL, Fault, FaultAt};
-use super::memory::NULL_FILL;
+use super::memory::NULL_BYTES;
 use super::program::Program;
 
 /// The instructions after which a program of a simulated machine lets others run. A program that
@@ -28,6 +28,9 @@ impl<S> Code<S> {
         Ok(())
     }
 }
+
+/// The bytes below the stack pointer that a function which calls none may use.
+const RED_ZONE: u32 = 128;
 
 /// The stack of C of an instance.
 pub(super) struct Stack {
@@ -61,8 +64,11 @@ impl Stack {
         if let Some((_, top)) = own {
             pointer.set(&mut store, Val::I32(top as i32))?;
         }
-        // The linker places the stack at the start of the memory.
-        let whole = (0, pointer.get(&mut store).i32().unwrap_or(0) as u32);
+        // The linker places the stack of the PPU's `main` at the start of the memory.
+        let whole = (
+            NULL_BYTES as u32 + RED_ZONE,
+            pointer.get(&mut store).i32().unwrap_or(0) as u32,
+        );
         let (bottom, top) = own.unwrap_or(whole);
         Ok(Self {
             pointer,
@@ -81,7 +87,7 @@ impl Stack {
             return error;
         }
         let at = self.pointer.get(&mut store).i32().unwrap_or(0) as u32;
-        // It grows down, through 0.
+        // It grows down, to where nothing may be accessed, and through 0.
         if (self.bottom..=self.top).contains(&at) {
             error
         } else {
@@ -115,10 +121,12 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
     let bytes = program.memory_bytes();
     let why = match error.downcast_ref::<Trap>() {
         Some(Trap::MemoryOutOfBounds) => match wrong_address(error) {
+            Some(at) if program.stack().is_none() && is_null(at) => {
+                format!("it used the address {at:#x}, through a null pointer")
+            }
             Some(at) => {
                 let hint = match program.stack() {
                     Some(_) => "; what is in main memory has to be copied by DMA (mfc_get)",
-                    None if is_of_null(at) => "; it has read this pointer through a null pointer",
                     None => "",
                 };
                 format!("it used the address {at:#x}, and its memory ends at {bytes:#x}{hint}")
@@ -156,11 +164,16 @@ pub(super) fn describe(error: &wasmtime::Error, program: &Program) -> (String, &
     (why, place)
 }
 
-/// Returns whether an address is that of a pointer in the bytes at address 0 of a PPU program, or
-/// behind it.
-fn is_of_null(at: u64) -> bool {
-    let pointer = u64::from(u32::from_ne_bytes([NULL_FILL; 4]));
-    (pointer..pointer + 0x1_0000).contains(&at)
+/// Returns whether a program of the PPU has failed because it used a null pointer.
+pub(super) fn has_used_null(error: &wasmtime::Error) -> bool {
+    let is_address = matches!(error.downcast_ref(), Some(Trap::MemoryOutOfBounds));
+    is_address && wrong_address(error).is_some_and(is_null)
+}
+
+/// Returns whether a null pointer of a PPU program, or one to a member of a structure there, has
+/// an address.
+fn is_null(at: u64) -> bool {
+    at < NULL_BYTES as u64
 }
 
 /// Returns the functions that had called each other when a program failed, the innermost first.

@@ -2,7 +2,7 @@
 
 use cellworks_machine::memory::Region;
 
-/// An address that leaves the memory.
+/// An address that leaves the memory, or is that of a null pointer of the PPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outside {
     pub(crate) at: u32,
@@ -24,13 +24,16 @@ impl Guest {
     fn range(&self, at: u32, bytes: usize) -> Result<usize, Outside> {
         let offset = at as usize;
         match offset.checked_add(bytes) {
-            Some(end) if end <= self.0.bytes() => Ok(offset),
+            Some(end) if offset >= self.0.null_bytes() && end <= self.0.bytes() => Ok(offset),
             _ => Err(Outside { at, bytes }),
         }
     }
 
-    /// Returns a copy of `bytes` bytes.
+    /// Returns a copy of `bytes` bytes. Of no bytes, the address does not matter.
     pub(crate) fn bytes(&self, at: u32, bytes: usize) -> Result<Vec<u8>, Outside> {
+        if bytes == 0 {
+            return Ok(Vec::new());
+        }
         let offset = self.range(at, bytes)?;
         let mut copy = vec![0; bytes];
         self.0.read(offset, &mut copy);
@@ -62,6 +65,9 @@ impl Guest {
     }
 
     pub(crate) fn set_bytes(&self, at: u32, bytes: &[u8]) -> Result<(), Outside> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         let offset = self.range(at, bytes.len())?;
         self.0.write(offset, bytes);
         Ok(())
@@ -86,7 +92,7 @@ mod tests {
     use cellworks_machine::memory::AddressSpace;
     use cellworks_machine::mfc::EffectiveAddress;
 
-    use super::super::memory::SharedMemory;
+    use super::super::memory::{MainMemory, SharedMemory};
     use super::*;
 
     const BYTES: u32 = 64 << 10;
@@ -121,9 +127,26 @@ mod tests {
             assert_eq!(guest.set_u32(at, 9), Err(outside));
         }
         assert_eq!(guest.u32(BYTES - 4), Ok(7));
-        assert_eq!(guest.bytes(BYTES, 0), Ok(Vec::new()));
+        for at in [BYTES, u32::MAX] {
+            assert_eq!(guest.bytes(at, 0), Ok(Vec::new()));
+            assert_eq!(guest.set_bytes(at, &[]), Ok(()));
+        }
         assert!(guest.bytes(1, BYTES as usize).is_err());
         assert!(guest.bytes(0, usize::MAX).is_err());
+    }
+
+    #[test]
+    fn what_a_null_pointer_points_to_is_not_accessed() {
+        let memory = Box::new(MainMemory::new(2 * BYTES as usize).unwrap());
+        let guest =
+            Guest(AddressSpace::new().map_lent(EffectiveAddress(0), memory, ModuleId::new(0)));
+        for at in [0, 8, BYTES - 1] {
+            let outside = Outside { at, bytes: 4 };
+            assert_eq!(guest.u32(at), Err(outside));
+            assert_eq!(guest.set_u32(at, 9), Err(outside));
+        }
+        assert_eq!(guest.bytes(0, 0), Ok(Vec::new()));
+        assert_eq!(guest.set_u32(BYTES, 9), Ok(()));
     }
 
     #[test]

@@ -40,6 +40,8 @@ struct Mapping {
     reserved: NonNull<u8>,
     base: NonNull<u8>,
     bytes: usize,
+    /// The bytes at the start that nothing may access.
+    null_bytes: usize,
     file: OwnedFd,
 }
 
@@ -54,7 +56,13 @@ impl SharedMemory {
     /// Makes a memory of `bytes` bytes, all 0. It takes memory of this computer only where it is
     /// used.
     pub(super) fn new(bytes: usize) -> io::Result<Self> {
+        Self::with_null_bytes(bytes, 0)
+    }
+
+    /// Makes a memory of which nothing may access the first `null_bytes` bytes.
+    fn with_null_bytes(bytes: usize, null_bytes: usize) -> io::Result<Self> {
         assert!(bytes <= WINDOW && bytes.is_multiple_of(PAGE_BYTES));
+        assert!(null_bytes.is_multiple_of(PAGE_BYTES));
         let file = memfd_create("cellworks", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, bytes as u64)?;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
@@ -69,9 +77,12 @@ impl SharedMemory {
             reserved,
             base,
             bytes,
+            null_bytes,
             file,
         }));
-        memory.show(&memory, 0)?;
+        if null_bytes < bytes {
+            memory.show_own(null_bytes, bytes - null_bytes)?;
+        }
         Ok(memory)
     }
 
@@ -119,8 +130,8 @@ impl Drop for Mapping {
     }
 }
 
-// SAFETY: the bytes stay mapped, initialised, readable and writable while the value lives. They
-// begin at a multiple of 4 GiB. Nothing makes a Rust reference to them.
+// SAFETY: the bytes begin at a multiple of 4 GiB. Those behind the null bytes stay mapped,
+// initialised, readable and writable while the value lives. Nothing makes a Rust reference to them.
 unsafe impl Backing for SharedMemory {
     fn base(&self) -> NonNull<u8> {
         self.0.base
@@ -133,16 +144,29 @@ unsafe impl Backing for SharedMemory {
     fn byte_order(&self) -> ByteOrder {
         ByteOrder::Big
     }
+
+    fn null_bytes(&self) -> usize {
+        self.0.null_bytes
+    }
 }
 
-/// The memory of the PPU, in which no command reaches a null pointer.
-pub(super) struct MainMemory(pub(super) SharedMemory);
+/// The memory of the PPU, in which nothing reaches what a null pointer points to.
+pub(super) struct MainMemory(SharedMemory);
 
-/// The bytes at the start of the PPU's memory that commands must not use.
-pub(super) const NULL_BYTES: usize = 1_024;
+/// The bytes at the start of the PPU's memory that nothing may access: whole pages of any computer.
+pub(super) const NULL_BYTES: usize = PAGE_BYTES;
 
-/// What each of these bytes is. A pointer that is read there leads out of every memory.
-pub(super) const NULL_FILL: u8 = 0xf5;
+impl MainMemory {
+    /// Makes a memory of `bytes` bytes, all 0.
+    pub(super) fn new(bytes: usize) -> io::Result<Self> {
+        SharedMemory::with_null_bytes(bytes, NULL_BYTES).map(Self)
+    }
+
+    /// Returns the memory for the instances of its program.
+    pub(super) fn shared(&self) -> &SharedMemory {
+        &self.0
+    }
+}
 
 // SAFETY: as for `SharedMemory`.
 unsafe impl Backing for MainMemory {
@@ -155,11 +179,13 @@ unsafe impl Backing for MainMemory {
     }
 
     fn null_bytes(&self) -> usize {
-        NULL_BYTES
+        self.0.null_bytes()
     }
 }
 
-// SAFETY: the memory begins at a page, and `new` has reserved 4 GiB from there and the guard.
+// SAFETY: the memory begins at a page, and `new` has reserved 4 GiB from there and the guard. Code of
+// the engine that is not compiled from the program, and whose faults would end this process,
+// accesses the null bytes only in a copy, which `null` lets the program's own code try first.
 unsafe impl LinearMemory for SharedMemory {
     fn byte_size(&self) -> usize {
         self.0.bytes

@@ -18,6 +18,7 @@ mod imports;
 mod jump;
 mod link;
 mod memory;
+mod null;
 mod patience;
 mod ppu;
 mod program;
@@ -48,7 +49,7 @@ use code::Code;
 use contexts::Contexts;
 use engine::{Pace, engine};
 use guest::Guest;
-use memory::{MainMemory, NULL_BYTES, NULL_FILL, SharedMemory};
+use memory::{MainMemory, SharedMemory};
 use ppu::Ppu;
 use program::{Program, Side};
 use shared::Shared;
@@ -165,16 +166,15 @@ impl Ready {
             program,
         } = self;
         let cannot = |error: &dyn std::fmt::Display| Failure::Memory(error.to_string());
-        let memory = SharedMemory::new(program.memory_bytes()).map_err(|error| cannot(&error))?;
-        let region = machine.adopt(ModuleId::new(0), Box::new(MainMemory(memory.clone())));
+        let main = MainMemory::new(program.memory_bytes()).map_err(|error| cannot(&error))?;
+        let memory = main.shared().clone();
+        let region = machine.adopt(ModuleId::new(0), Box::new(main));
         let guest = Guest(region.map_err(|error| cannot(&error))?);
         for (at, bytes) in program.data() {
             guest
                 .set_bytes(at as u32, bytes)
                 .expect("`Program` has checked its data");
         }
-        // A program that has no room for them is damaged, and uses other memory at its own risk.
-        let _ = guest.set_bytes(0, &[NULL_FILL; NULL_BYTES]);
         let local_stores = local_stores
             .0
             .lock()

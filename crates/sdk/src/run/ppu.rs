@@ -19,7 +19,7 @@ use std::task::{Context, Poll, Waker};
 use cellworks_machine::{AtomicOp, CellMachine, Cycles, Ppe, Span, Time, Wake};
 use wasmtime::{Instance, Store, Val, ValType, WasmBacktrace};
 
-use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe, has_aborted};
+use super::code::{Code, SLICE, STACK_IS_FULL, Stack, describe, has_aborted, has_used_null};
 use super::contexts::{A_WORD, Contexts};
 use super::engine::Pace;
 use super::failure::Failure;
@@ -27,7 +27,7 @@ use super::guest::{Guest, Outside, element};
 use super::imports::{Question, State, ThreadExit};
 use super::jump::Thrown;
 use super::link::{Answer, Link};
-use super::memory::{NULL_BYTES, NULL_FILL, SharedMemory, next_instance_has};
+use super::memory::{NULL_BYTES, SharedMemory, next_instance_has};
 use super::patience::{Patience, note};
 use super::slice::Slice;
 use super::spin::Spin;
@@ -102,9 +102,15 @@ enum Served {
 
 impl From<Outside> for Served {
     fn from(outside: Outside) -> Self {
+        let Outside { at, bytes } = outside;
+        let is_null = (at as usize) < NULL_BYTES;
+        let why = if is_null {
+            "through a null pointer"
+        } else {
+            "which leave its memory"
+        };
         Self::Fault(format!(
-            "it passes {} bytes at the address {:#x}, which leave its memory",
-            outside.bytes, outside.at
+            "it passes {bytes} bytes at the address {at:#x}, {why}"
         ))
     }
 }
@@ -301,9 +307,6 @@ impl<'p> Ppu<'p> {
             if polled.is_pending() {
                 self.check_stack(index)?;
             }
-            if !matches!(polled, Poll::Ready(Err(_))) {
-                self.check_null(index)?;
-            }
             match polled {
                 Poll::Pending if is_slice => {
                     ppe.yield_now();
@@ -343,29 +346,9 @@ impl<'p> Ppu<'p> {
         })
     }
 
-    /// Checks that nothing was stored through a null pointer, or one to a member of a structure
-    /// there. This is found after the store, when the thread next asks the machine for something.
-    ///
-    /// The stack of `main` ends there, too. If it has come so far, the last of its [`STACK_END`]
-    /// bytes are used, and the program fails with its line when the stack goes beyond the address 0.
-    /// If it does not, later stores through a null pointer are not found.
-    fn check_null(&mut self, index: usize) -> Result<(), Failure> {
-        let mut bytes = [0; NULL_BYTES];
-        self.guest.0.read(0, &mut bytes);
-        let Some(at) = bytes.iter().position(|byte| *byte != NULL_FILL) else {
-            return Ok(());
-        };
-        // The first byte of a number may be what was there.
-        let at = at & !3;
-        self.guest.0.read(STACK_END - NULL_BYTES, &mut bytes);
-        if bytes.iter().any(|byte| *byte != 0) {
-            return Ok(());
-        }
-        let place = match self.threads[index].question {
-            Some(_) => self.place(index),
-            None => None,
-        };
-        let failed = match self.not_allocated.load(Ordering::Relaxed) {
+    /// Says that an allocation had failed, if one has.
+    fn failed_allocation(&self) -> String {
+        match self.not_allocated.load(Ordering::Relaxed) {
             0 => String::new(),
             bytes => format!(
                 "; an allocation of about {} KB had failed before, because the variables, stacks and heap of the \
@@ -373,15 +356,7 @@ impl<'p> Ppu<'p> {
                 bytes >> 10,
                 self.memory.bytes() >> 10
             ),
-        };
-        Err(Failure::Program {
-            who: who(index),
-            why: format!(
-                "it has stored to the address {at:#x}, through a null pointer, at an earlier line that is not known; or \
-                 its stack is full{failed}"
-            ),
-            place: place.unwrap_or("a place that is not known"),
-        })
+        }
     }
 
     /// Says which programs of SPEs end with the program of the PPU.
@@ -436,7 +411,10 @@ impl<'p> Ppu<'p> {
                         let (said, place) = (said.clone(), self.code.program.place(place));
                         return Err(Failure::Exception { who, said, place });
                     }
-                    let (why, place) = describe(&error, &self.code.program);
+                    let (mut why, place) = describe(&error, &self.code.program);
+                    if has_used_null(&error) {
+                        why += &self.failed_allocation();
+                    }
                     return Err(if has_aborted(&error) {
                         Failure::Abort { who, place }
                     } else {
@@ -889,10 +867,6 @@ impl<'p> Ppu<'p> {
 const NO_SUCH: u64 = -3i32 as u32 as u64;
 const INTERRUPTED: u64 = -4i32 as u32 as u64;
 const ITSELF: u64 = -35i32 as u32 as u64;
-
-/// Of the stack of `main`, the bytes at the end that are looked at to know that it was nearly full.
-/// More than a program stores through a null pointer at once.
-const STACK_END: usize = 64 << 10;
 
 /// The word at the end of a stack that has never been full.
 const UNUSED: u32 = 0x5cf1_22a7;

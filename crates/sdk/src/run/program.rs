@@ -14,7 +14,8 @@ use crate::lines::Sections;
 
 use super::costs;
 use super::engine::Pace;
-use super::memory::PAGE_BYTES;
+use super::memory::{NULL_BYTES, PAGE_BYTES};
+use super::null;
 use super::stack::{Checks, Moved, StackRoom};
 use super::turns::{Turns, TurnsError};
 
@@ -91,8 +92,8 @@ struct Lines {
     known: Option<crate::lines::Lines>,
     /// Where the code begins in the module that was compiled. Addresses of lines count from there.
     code_at: usize,
-    /// Where the code was before checks of the stack, and then what the pace needs, were inserted:
-    /// in the module of the linker, of which the lines are.
+    /// Where the code was before checks of the stack or of copies, and then what the pace needs,
+    /// were inserted: in the module of the linker, of which the lines are.
     moved: [Moved; 2],
     known_places: HashMap<Vec<usize>, Option<&'static str>>,
     interned: HashSet<&'static str>,
@@ -178,7 +179,10 @@ impl Program {
                 let mut section = Cow::Borrowed(module.get(range).ok_or_else(cut_off)?);
                 let is_code = matches!(payload, Payload::CodeSectionStart { .. });
                 if is_code {
-                    let (checked, by_checks) = checks.insert(&section)?;
+                    let (checked, by_checks) = match side {
+                        Side::Ppu => null::insert(&section, |index| turns.parameters(index))?,
+                        Side::Spu => checks.insert(&section)?,
+                    };
                     section = Cow::Owned(checked);
                     moved[0] = by_checks;
                 }
@@ -221,6 +225,10 @@ impl Program {
             if at.saturating_add(bytes.len()) > memory {
                 let why = "its data leaves its memory";
                 return Err(ProgramError::Damaged(why.to_owned()));
+            }
+            if side == Side::Ppu && *at < NULL_BYTES {
+                let why = format!("it has data at {at:#x}, where null pointers point");
+                return Err(ProgramError::Damaged(why));
             }
         }
         let module = Module::new(engine, &bare)
@@ -385,13 +393,14 @@ mod tests {
 
     #[test]
     fn a_program_has_its_data_and_the_size_of_its_memory() {
-        let text = r#"(memory 4 4) (data (i32.const 1024) "cell") (data (i32.const 8) "works")"#;
+        let text =
+            r#"(memory 4 4) (data (i32.const 0x10400) "cell") (data (i32.const 0x10008) "works")"#;
         let mut file = b"#!/usr/bin/env -S cellworks exec\n".to_vec();
         file.extend(module("ppu", text));
         let program = read(&file, Side::Ppu).unwrap();
         assert_eq!(program.memory_bytes(), 256 << 10);
         let data: Vec<_> = program.data().collect();
-        assert_eq!(data, [(1024, &b"cell"[..]), (8, b"works")]);
+        assert_eq!(data, [(0x10400, &b"cell"[..]), (0x10008, b"works")]);
         // The data was written by `data`, so instances have none.
         assert!(program.module.exports().len() == 0);
     }
@@ -433,6 +442,10 @@ mod tests {
                 "{said}"
             );
         }
+        let at_null = r#"(memory 4 4) (data (i32.const 0xffff) "null")"#;
+        let said = refusal(&module("ppu", at_null), Side::Ppu);
+        assert!(said.contains("it has data at 0xffff, where null"), "{said}");
+        assert!(read(&module("spu", at_null), Side::Spu).is_ok());
         let whole = module(
             "spu",
             r#"(memory 4 4) (func (export "f") (result i32) i32.const 7) (data (i32.const 0) "x")"#,

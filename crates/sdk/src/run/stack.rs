@@ -151,14 +151,15 @@ impl Moved {
         self.0.extend(pieces);
     }
 
-    /// Returns where the instruction at an offset was. A check is at the instruction before it.
+    /// Returns where the instruction at an offset was. What was inserted is at the instruction at
+    /// which its piece begins.
     pub(super) fn old(&self, offset: usize) -> usize {
         let next = self.0.partition_point(|(new, _)| *new <= offset);
         let Some((new, old)) = next.checked_sub(1).map(|at| self.0[at]) else {
             return offset;
         };
         let end = self.0.get(next).map_or(usize::MAX, |(_, old)| *old);
-        (old + offset - new).min(end - 1)
+        (old + offset - new).min(end.max(old + 1) - 1)
     }
 }
 

@@ -219,6 +219,13 @@ impl Turns {
         &self.looks
     }
 
+    /// Returns the parameters of the function with a number among those with code.
+    pub(super) fn parameters(&self, index: u32) -> usize {
+        let of = self.functions.get((self.imported + index) as usize);
+        let parameters = of.and_then(|of| self.types.get(*of as usize));
+        parameters.map_or(0, Vec::len)
+    }
+
     /// Reads what a function needs.
     fn function(&self, index: u32, body: &FunctionBody<'_>) -> Result<Function, TurnsError> {
         let of = self.functions.get(index as usize);
