@@ -30,7 +30,7 @@ fn finds_nothing(side: &str, name: &str) {
     let sdk = env!("CARGO_BIN_EXE_cellworks-sdk");
 
     let mut cc = Command::new(sdk);
-    cc.arg("cc").arg("-o").arg(&program);
+    cc.args(["cc", "-O2", "-o"]).arg(&program);
     if side == "spu" {
         cc.arg(sources.join("run.c"))
             .arg("--spu")

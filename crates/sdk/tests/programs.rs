@@ -489,12 +489,12 @@ fn both_sides_change_one_word_atomically() {
 }
 
 #[test]
-fn without_optimisation_flags_need_not_be_volatile() {
+fn without_optimisation_or_a_flag_for_it_words_that_change_need_not_be_volatile() {
     let Some(bench) = Bench::of("tests/c") else {
         return;
     };
     bench.sh(
-        "spu-gcc -O0 -o spu unoptimised-spu.c; ppu-embedspu unoptimised_spu spu spu.o; \
+        "spu-gcc -o spu unoptimised-spu.c; ppu-embedspu unoptimised_spu spu spu.o; \
          ppu-gcc -O0 -o unoptimised unoptimised.c spu.o -lspe2",
     );
     bench.prints(&["./unoptimised"], "flags 2 1, byte 3\n", 0);

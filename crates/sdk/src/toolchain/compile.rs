@@ -117,7 +117,8 @@ const FIXED: &[&str] = &["-fno-rounding-math", "-fno-trapping-math"];
 /// Functions that write through a pointer, and which clang must call and not know.
 const CALLED: &[&str] = &["frexp", "modf", "remquo", "sincos"];
 
-/// The level at which each access of memory happens where the program says.
+/// The level at which each access of memory happens where the program says, and that of gcc if no
+/// flag has one.
 const UNOPTIMISED: &str = "-O0";
 
 /// Leaves handlers of exceptions out, and with them the destruction of variables by an exception.
@@ -290,7 +291,7 @@ impl<'a> FrontEnd<'a> {
         given: &[String],
     ) -> Result<(), Failed> {
         let level = given.iter().rev().find(|flag| flag.starts_with("-O"));
-        let level = level.map_or("-O2", String::as_str);
+        let level = level.map_or(UNOPTIMISED, String::as_str);
         let is_unoptimised = level == UNOPTIMISED;
         // Without any optimisation, clang 19 takes hours for a function of long expressions.
         let level = if is_unoptimised { "-O1" } else { level };
