@@ -50,6 +50,7 @@ pub(crate) fn translate(line: &str, out: &mut Output) -> Result<(), Refusal> {
         _ => tail.starts_with("()"),
     };
     if orders && is_plain {
+        let constraints = in_any_register(constraints);
         out.line(format!("{head}\"\", \"{constraints}\"{tail}"));
         return Ok(());
     }
@@ -59,6 +60,22 @@ pub(crate) fn translate(line: &str, out: &mut Output) -> Result<(), Refusal> {
         None => effect(&instructions, tail, out),
     };
     known.ok_or_else(|| Refusal::Assembler(template.to_owned()))
+}
+
+/// Returns the constraints of a template without instructions with any register in place of those
+/// that the program names: one of the PPU, such as `{r5}` or `f`, is not there.
+fn in_any_register(constraints: &str) -> String {
+    let each = constraints.split(',').map(|constraint| {
+        let kind = constraint.trim_start_matches(['=', '&']);
+        let is_kept = kind.is_empty() || kind.starts_with(|first| "~*0123456789".contains(first));
+        let direction = &constraint[..constraint.len() - kind.len()];
+        if is_kept {
+            constraint.to_owned()
+        } else {
+            format!("{direction}r")
+        }
+    });
+    each.collect::<Vec<_>>().join(",")
 }
 
 /// Returns the instructions of a template, without labels and comments, in the form `name a,b`.
@@ -77,7 +94,7 @@ fn instructions(template: &str) -> Vec<String> {
     all.filter(|instruction| !instruction.is_empty()).collect()
 }
 
-/// Reads of the time base into one variable or several of 32 bits, also in a loop that ends when
+/// Reads of the time base into one variable or several of at most 64 bits, also in a loop that ends when
 /// the high word stays the same.
 fn timebase(
     result: &str,
@@ -109,7 +126,7 @@ fn timebase(
     let mut registers: Vec<usize> = reads.iter().map(|(register, _)| *register).collect();
     registers.sort_unstable();
     let is_each = registers.iter().copied().eq(0..types.len());
-    let are_integers = types.iter().all(|ty| matches!(*ty, "i32" | "i64"));
+    let are_integers = types.iter().all(|ty| *ty == "i64" || is_word(ty));
     if !tail.starts_with("()") || !is_each || !are_integers {
         return None;
     }
@@ -143,12 +160,17 @@ fn half(time: &str, is_high: bool, out: &mut Output) -> String {
     }
 }
 
-/// Returns the instruction that makes a type of 64 bits of a time.
+/// Returns the instruction that makes a time of 64 bits one of a type.
 fn cut(time: &str, ty: &str) -> String {
     match ty {
-        "i32" => format!("trunc i64 {time} to i32"),
-        _ => format!("add i64 {time}, 0"),
+        "i64" => format!("add i64 {time}, 0"),
+        _ => format!("trunc i64 {time} to {ty}"),
     }
+}
+
+/// Returns whether a register holds a type in one of its words: the last bytes of the word.
+fn is_word(ty: &str) -> bool {
+    matches!(ty, "i8" | "i16" | "i32")
 }
 
 /// A channel of an SPU that is read or counted.
@@ -164,15 +186,19 @@ fn read_channel(
     };
     let (name, operands) = instruction.split_once(' ')?;
     let number = channel(operands.strip_prefix("$0,")?)?;
-    let is_word = call.contains("call i32 asm");
-    if !matches!(name, "rdch" | "rchcnt") || !is_word || !tail.starts_with("()") {
+    let ty = call.split_once("call ")?.1.split(' ').next()?;
+    if !matches!(name, "rdch" | "rchcnt") || !is_word(ty) || !tail.starts_with("()") {
         return None;
     }
     declare(out, &format!("i32 @spu.{name}(i32)"));
     let debug = debug(tail);
-    out.line(format!(
-        "{result} = call i32 @spu.{name}(i32 {number}){debug}"
-    ));
+    let read = format!("call i32 @spu.{name}(i32 {number}){debug}");
+    if ty == "i32" {
+        out.line(format!("{result} = {read}"));
+    } else {
+        let word = out.value(read);
+        out.line(format!("{result} = trunc i32 {word} to {ty}"));
+    }
     Some(())
 }
 
@@ -205,8 +231,16 @@ fn effect(instructions: &[String], tail: &str, out: &mut Output) -> Option<()> {
                 "  call void @llvm.memset.p0.i32(ptr {line}, i8 0, i32 128, i1 false){debug}"
             ));
         }
-        ("wrch", operands, [value]) if value.starts_with("i32 ") => {
+        ("wrch", operands, [value]) => {
             let number = channel(operands.strip_suffix(",$0")?)?;
+            let value = match value.split_once(' ')?.0 {
+                "i32" => (*value).to_owned(),
+                ty if is_word(ty) => {
+                    let word = out.value(format!("zext {value} to i32"));
+                    format!("i32 {word}")
+                }
+                _ => return None,
+            };
             declare(out, "void @spu.wrch(i32, i32)");
             out.line(format!(
                 "  call void @spu.wrch(i32 {number}, {value}){debug}"

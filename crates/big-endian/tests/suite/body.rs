@@ -500,6 +500,13 @@ fn barriers_and_the_time_base_are_read_in_assembler() {
             "%3 = trunc i64 %cellworks.3 to i32",
         ]
     );
+    assert_eq!(
+        body(&["%1 = call i16 asm sideeffect \"mftb $0\", \"=r\"() #5"]),
+        [
+            "%cellworks.0 = call i64 @ppu.timebase()",
+            "%1 = trunc i64 %cellworks.0 to i16",
+        ]
+    );
     refusal(&["%1 = call i64 asm sideeffect \"mftb $0\", \"=r,r\"(i32 7) #5"]);
     refusal(&["call void asm sideeffect \"sync\", \"r\"(i32 %n)"]);
     refusal(&["call void asm sideeffect \"\", \"*m\"(ptr elementtype(i32) %p)"]);
@@ -554,6 +561,20 @@ fn hints_of_assembler_are_barriers() {
 }
 
 #[test]
+fn a_register_that_a_program_names_is_any() {
+    for (constraints, any) in [
+        ("={r5},{r5},~{memory}", "=r,r,~{memory}"),
+        ("=&{r3},=f,0,b,i", "=&r,=r,0,r,r"),
+        ("~{cr0}", "~{cr0}"),
+        ("", ""),
+    ] {
+        let line =
+            |constraints| format!("call void asm sideeffect \"\", \"{constraints}\"(i32 %n)");
+        assert_eq!(body(&[&line(constraints)]), [line(any)]);
+    }
+}
+
+#[test]
 fn a_line_of_memory_is_cleared_by_assembler() {
     assert_eq!(
         body(&[
@@ -582,6 +603,8 @@ fn channels_and_stops_of_an_spu_are_imports_in_assembler() {
             "call void asm sideeffect \"wrch $$ch28,$0\", \"r\"(i32 %n) #5, !dbg !3",
             "call void asm sideeffect \"stop 0x11\", \"~{memory}\"() #5, !dbg !3",
             "call void asm sideeffect \"stop\", \"\"() #5",
+            "%3 = call i8 asm sideeffect \"rdch $0,$$ch29\", \"=r\"() #5, !dbg !3",
+            "call void asm sideeffect \"wrch $$ch28,$0\", \"r\"(i16 %h) #5, !dbg !3",
         ]),
         [
             "%1 = call i32 @spu.rdch(i32 29), !dbg !3",
@@ -589,6 +612,10 @@ fn channels_and_stops_of_an_spu_are_imports_in_assembler() {
             "call void @spu.wrch(i32 28, i32 %n), !dbg !3",
             "call void @spu.stop(i32 17), !dbg !3",
             "call void @spu.stop(i32 0)",
+            "%cellworks.0 = call i32 @spu.rdch(i32 29), !dbg !3",
+            "%3 = trunc i32 %cellworks.0 to i8",
+            "%cellworks.1 = zext i16 %h to i32",
+            "call void @spu.wrch(i32 28, i32 %cellworks.1), !dbg !3",
         ]
     );
     for line in [
@@ -596,6 +623,8 @@ fn channels_and_stops_of_an_spu_are_imports_in_assembler() {
         "call void asm sideeffect \"wrch $$ch22,$0\", \"r\"(i32 %n)",
         "%1 = call i32 asm sideeffect \"rdch $0,$$ch24\", \"=r\"()",
         "%1 = call <4 x i32> asm sideeffect \"rdch $0,$$ch8\", \"=r\"()",
+        "%1 = call i64 asm sideeffect \"rdch $0,$$ch29\", \"=r\"()",
+        "call void asm sideeffect \"wrch $$ch28,$0\", \"r\"(i64 %n)",
         "%1 = call i32 asm sideeffect \"rdch $0,$$ch32\", \"=r\"()",
         "call void asm sideeffect \"stop 0x4000\", \"\"()",
         "call void asm sideeffect \"stop 1; .word 7\", \"\"()",
