@@ -227,10 +227,60 @@ fn undefined(side: Side, place: &str, symbol: &str) -> String {
             "error: {user} uses `{symbol}`, an address of the PPU that the linker of the SDK filled in (CESOF), and \
              this one does not: give the address to `main` of the SPU program, as argument 4 or 5 of spe_context_run"
         ),
-        _ => format!(
-            "error: {user} uses `{symbol}`, which no source, object or library of the {side} program defines"
-        ),
+        _ => match not_here(symbol) {
+            Some(why) => format!("error: {user} uses `{symbol}`: {why}"),
+            None => format!(
+                "error: {user} uses `{symbol}`, which no source, object or library of the {side} program defines"
+            ),
+        },
     }
+}
+
+/// Functions of Linux that no program has here, and why.
+const NOT_HERE: [(&[&str], &str); 3] = [
+    (
+        &[
+            "execl",
+            "execle",
+            "execlp",
+            "execv",
+            "execve",
+            "execvp",
+            "fork",
+            "pclose",
+            "pipe",
+            "popen",
+            "posix_spawn",
+            "posix_spawnp",
+            "vfork",
+            "wait3",
+            "wait4",
+            "waitpid",
+        ],
+        "a program has no other processes and no pipes here; start a thread (pthread_create), which shares the memory",
+    ),
+    (
+        &[
+            "getaddrinfo",
+            "gethostbyname",
+            "recvfrom",
+            "sendto",
+            "setsockopt",
+            "socket",
+            "socketpair",
+        ],
+        "a program has no network here; let it read and write files (--dir)",
+    ),
+    (
+        &["dlclose", "dlerror", "dlopen", "dlsym"],
+        "programs are linked statically here; link the library's archive, and call its functions by their names",
+    ),
+];
+
+/// Returns why a function of Linux is not here, if it is known.
+fn not_here(symbol: &str) -> Option<&'static str> {
+    let known = NOT_HERE.iter().find(|(names, _)| names.contains(&symbol));
+    known.map(|(_, why)| *why)
 }
 
 /// Reads an object of which the linker spoke, as `a.o`, or as `lib.a(a.o)` in an archive.
@@ -353,6 +403,15 @@ mod tests {
                 "wasm-ld: error: x.o: undefined symbol: _EAR_input\n",
                 "error: x.o uses `_EAR_input`, an address of the PPU that the linker of the SDK filled in (CESOF), and \
                  this one does not: give the address to `main` of the SPU program, as argument 4 or 5 of spe_context_run",
+            ),
+            (
+                "wasm-ld: error: a.o: undefined symbol: popen",
+                "error: a.o uses `popen`: a program has no other processes and no pipes here; start a thread \
+                 (pthread_create), which shares the memory",
+            ),
+            (
+                "wasm-ld: error: a.o: undefined symbol: socket",
+                "error: a.o uses `socket`: a program has no network here; let it read and write files (--dir)",
             ),
             (
                 "wasm-ld: error: symbol exported via --export not found: __cell_main",
