@@ -94,8 +94,8 @@ fn instructions(template: &str) -> Vec<String> {
     all.filter(|instruction| !instruction.is_empty()).collect()
 }
 
-/// Reads of the time base into one variable or several of at most 64 bits, also in a loop that ends when
-/// the high word stays the same.
+/// Reads of the time base into one variable or several of at most 64 bits, also in a loop that ends
+/// when the high word stays the same.
 fn timebase(
     result: &str,
     call: &str,

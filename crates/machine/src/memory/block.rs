@@ -46,11 +46,11 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 ///
 /// # Safety
 ///
-/// While the value lives, `base` must point to `bytes` bytes, aligned to 128 bytes. Every thread may
-/// read and write those behind the first [`null_bytes`](Self::null_bytes), which are initialised.
-/// There must be no Rust reference to them. Besides the [`Block`] that owns the value, only machine
-/// code that the Rust compiler does not see may access them, such as that of a WebAssembly program
-/// whose memory they are. It may do so at any time.
+/// While the value lives, `base` must point to `bytes` bytes, aligned to 128 bytes. Every thread
+/// may read and write those behind the first [`null_bytes`](Self::null_bytes), which are
+/// initialised. There must be no Rust reference to them. Besides the [`Block`] that owns the value,
+/// only machine code that the Rust compiler does not see may access them, such as that of a
+/// WebAssembly program whose memory they are. It may do so at any time.
 pub unsafe trait Backing: Send + Sync {
     /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;

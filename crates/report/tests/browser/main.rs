@@ -10,7 +10,8 @@
 //!
 //! ```text
 //! cargo run --release -- stats --html target/report.html
-//! CELLWORKS_REPORT_HTML=$PWD/target/report.html cargo test -p cellworks-report --test browser -- --ignored
+//! CELLWORKS_REPORT_HTML=$PWD/target/report.html \
+//!     cargo test -p cellworks-report --test browser -- --ignored
 //! ```
 //!
 //! The tests write pictures of all pages, wide, narrow and dark, to `target/tmp`.

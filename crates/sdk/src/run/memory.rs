@@ -183,8 +183,8 @@ unsafe impl Backing for MainMemory {
     }
 }
 
-// SAFETY: the memory begins at a page, and `new` has reserved 4 GiB from there and the guard. Code of
-// the engine that is not compiled from the program, and whose faults would end this process,
+// SAFETY: the memory begins at a page, and `new` has reserved 4 GiB from there and the guard. Code
+// of the engine that is not compiled from the program, and whose faults would end this process,
 // accesses the null bytes only in a copy, which `null` lets the program's own code try first.
 unsafe impl LinearMemory for SharedMemory {
     fn byte_size(&self) -> usize {

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Read this file first, then `halves` (the halves of a job that have not begun), `request` (how a
-//! worker asks, and how the owner answers) and `offer` (which of the two runs a half). A worker that
-//! takes an offer has a [`Job::Offered`](crate::shared::job::Job).
+//! worker asks, and how the owner answers) and `offer` (which of the two runs a half). A worker
+//! that takes an offer has a [`Job::Offered`](crate::shared::job::Job).
 
 pub(crate) mod halves;
 pub(crate) mod offer;

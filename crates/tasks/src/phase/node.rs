@@ -141,7 +141,8 @@ impl<S: Spe> PhaseState<S> {
     }
 }
 
-/// The end of a run at a limit of time unwinds the end of a phase, also after the failure of a task.
+/// The end of a run at a limit of time unwinds the end of a phase, also after the failure of a
+/// task.
 impl<S: Spe> Drop for PhaseState<S> {
     fn drop(&mut self) {
         discard(self.take_failure());

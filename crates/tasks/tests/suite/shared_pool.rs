@@ -125,8 +125,8 @@ fn the_panic_of_a_started_closure_is_the_error_of_the_pool() {
     }
 }
 
-/// Drops the last handle of a pool in a task of the pool, which then calls `after`. Returns when the
-/// OS thread of the pool has ended.
+/// Drops the last handle of a pool in a task of the pool, which then calls `after`. Returns when
+/// the OS thread of the pool has ended.
 fn drop_last(after: impl FnOnce() + Send + 'static) {
     thread_local! {
         static RUNS: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
@@ -158,7 +158,7 @@ fn a_task_may_drop_its_pool() {
     result.recv().unwrap();
 }
 
-/// Nobody takes the error of a pool that is dropped, which has the payload of the panic.
+/// The error of a dropped pool reaches no caller. It has the payload of the panic.
 #[test]
 fn the_payload_of_a_dropped_pool_may_panic_when_it_is_dropped() {
     struct Bomb;

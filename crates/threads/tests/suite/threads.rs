@@ -598,7 +598,8 @@ fn the_idle_hook_wakes_threads_also_the_one_whose_stack_it_runs_on() {
     assert_eq!(outside.1.get(), 3);
 }
 
-/// Starts more runs than there are ranges of serial numbers. A stored handle names a thread of none.
+/// Starts more runs than there are ranges of serial numbers. A stored handle names a thread of
+/// none.
 #[test]
 fn a_handle_names_no_thread_of_a_later_run() {
     let kept = core(|| scope(|s| s.spawn(current).join().unwrap()));
