@@ -163,8 +163,8 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// Takes a load or a store up to the comma before its pointer. Returns whether it is a load, and
-    /// the type of the value; `None` if the line is neither.
+    /// Takes a load or a store up to the comma before its pointer. Returns whether it is a load,
+    /// and the type of the value; `None` if the line is neither.
     pub(crate) fn access(&mut self) -> Option<(bool, Type)> {
         let loads = self.name().is_some();
         if loads {

@@ -1,6 +1,7 @@
 //! Opens reports in headless Chromium, as a reader would from a disk.
 //!
-//! The tests need Chromium (Debian: `apt install chromium`), so they run only on request:
+//! The tests need Chromium (Debian: `apt install chromium`), which Cargo does not bring. So they
+//! are ignored, and run only on request. `.ci/run` installs Chromium and runs them all:
 //!
 //! ```text
 //! cargo test -p cellworks-report --test browser -- --ignored
@@ -268,7 +269,7 @@ fn output(name: &str) -> PathBuf {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_report_of_two_cores_can_be_read() {
     let page = Opened::report("two-cores", &two_cores());
     page.check();
@@ -302,7 +303,7 @@ fn a_report_of_two_cores_can_be_read() {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_comparison_of_two_days_can_be_read() {
     let (a, mut b) = (two_cores(), doubtful());
     for (at, measurement) in b.measurements.iter_mut().enumerate() {
@@ -344,7 +345,7 @@ fn a_comparison_of_two_days_can_be_read() {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_report_of_64_captured_cores_can_be_read() {
     let page = Opened::report("64-cores", &captured_64_cores());
     page.check();
@@ -371,7 +372,7 @@ fn a_report_of_64_captured_cores_can_be_read() {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_report_that_cannot_be_trusted_begins_with_a_warning() {
     let page = Opened::report("doubtful", &doubtful());
     page.check();
@@ -382,7 +383,7 @@ fn a_report_that_cannot_be_trusted_begins_with_a_warning() {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_matrix_of_576_spes_opens() {
     let mut report = empty(576, 96);
     let mut some = times(576, 96);
@@ -398,7 +399,7 @@ fn a_matrix_of_576_spes_opens() {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_report_of_nothing_opens_and_so_do_the_files_that_were_named() {
     Opened::report("nothing", &empty(1, 1)).check();
     let named = env::var_os("CELLWORKS_REPORT_HTML");
@@ -409,7 +410,7 @@ fn a_report_of_nothing_opens_and_so_do_the_files_that_were_named() {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_program_can_be_read_and_compared() {
     let report = made_up::program();
     let page = Opened::page("program", &program::html(&report));
@@ -430,7 +431,7 @@ fn a_program_can_be_read_and_compared() {
 }
 
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn a_reproduction_of_two_papers_can_be_read() {
     let page = Opened::page("reproduction", &reproduction::html(&made_up::two_papers()));
     page.check();
@@ -473,7 +474,7 @@ fn a_reproduction_of_two_papers_can_be_read() {
 
 /// Without this test, a check that finds nothing could be a check that does not work.
 #[test]
-#[ignore = "takes Chromium"]
+#[ignore = "needs Chromium, which `.ci/run` installs for these tests"]
 fn the_checks_find_what_they_look_for() {
     let path = output("faults.html");
     let page = "<body style='width: 5000px'><figure class=chart><svg viewBox='0 0 100 50' width=100>\

@@ -375,8 +375,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Some(Attempt::Left(pushed))
     }
 
-    /// Ends a task, or a part of a task. Returns the panic of a cancelled run that a step met, after
-    /// the steps after it, because the phase and others wait for the end of the task.
+    /// Ends a task, or a part of a task. Returns the panic of a cancelled run that a step met,
+    /// after the steps after it, because the phase and others wait for the end of the task.
     fn end_task(
         &self,
         mut task: Taken<S>,
