@@ -66,7 +66,8 @@ pub fn latency_table(text: &str) -> Result<LatencyTable, LatencyTableError> {
     let columns = rows[0].len();
     let names = take_names(&mut rows);
     let first_line = 1 + usize::from(names.is_some());
-    let first_column = 1 + columns - rows.first().map_or(columns, Vec::len);
+    // Names of columns alone are as many as the columns, and no column of names is removed then.
+    let first_column = 1 + columns - names.as_ref().map_or(columns, Vec::len);
     if is_half(&rows) {
         let size = rows.len();
         rows.iter_mut()
@@ -259,6 +260,8 @@ fn latency(field: &str) -> Option<Option<f64>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::proptest;
+
     use super::*;
 
     fn problem(text: &str) -> String {
@@ -359,6 +362,8 @@ mod tests {
             problem(",,\n1,,\n2,,\n"),
             "line 2: column 3 is empty, and so is column 2 of line 3; allowed: a time in one of them"
         );
+        // A row may have more columns than the names above it.
+        assert!(problem("a,b\n,,,\n,\n").starts_with("line 2: the row has 4 columns; allowed: 2,"));
         // A blank line has no field if columns have blanks between them.
         assert!(problem("=\n\n\"\n").starts_with("line 1: the row has 1 columns;"));
         for field in ["-1", "inf", "NaN", "fast"] {
@@ -380,5 +385,12 @@ mod tests {
              `core-to-core-latency --csv > FILE`"
         );
         assert!(problem("  1    40±0\n").starts_with("line 1: this is the table that"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_table_makes_it_panic(table in "(a,b\n|a,b,c\n)?(([a0-2]?,){0,4}[a0-2 ]?\n){0,6}") {
+            let _ = latency_table(&table);
+        }
     }
 }
