@@ -1,5 +1,6 @@
 //! From objects to a module: the linker, the addresses in data, and the sign of the side.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +13,7 @@ use crate::driver::ar;
 use crate::driver::tools::{Failed, Side, Stack, because};
 use crate::format;
 
+use super::any_lane::to_any_true;
 use super::compile::cannot_run;
 use super::shuffles::to_swizzles;
 use super::uses::first_use;
@@ -61,9 +63,11 @@ pub(crate) fn link(
             return Err(because(&no_stack(variables, bytes, top)));
         }
     }
-    let mut module = cellworks_big_endian::swap_pointers(&linked)
-        .map_err(|error| because(&format!("{}: {error}", output.display())))?;
-    to_swizzles(&mut module).map_err(|error| because(&format!("{}: {error}", output.display())))?;
+    let wrong = |error: &dyn Display| because(&format!("{}: {error}", output.display()));
+    let mut module = cellworks_big_endian::swap_pointers(&linked).map_err(|error| wrong(&error))?;
+    to_swizzles(&mut module)
+        .and_then(|()| to_any_true(&mut module))
+        .map_err(|error| wrong(&error))?;
     module.extend(sign(side));
     if side == Side::Spu {
         module.extend(section(
@@ -71,7 +75,7 @@ pub(crate) fn link(
             &[bytes, top].map(u32::to_le_bytes).concat(),
         ));
     }
-    fs::write(output, module).map_err(|error| because(&format!("{}: {error}", output.display())))
+    fs::write(output, module).map_err(|error| wrong(&error))
 }
 
 /// Runs the linker, and returns the module.

@@ -3,13 +3,14 @@
 //! ```text
 //!   C ─► clang (front end of the PowerPC) ─► IR ─► big-endian ─► IR ─► clang (wasm32) ─► object
 //!   objects, crt, the C library ─► wasm-ld ─► addresses in data turned round, shuffles of one
-//!                                         vector ─► module
+//!                                         vector, tests of all numbers ─► module
 //! ```
 //!
 //! The C library is compiled in the same way, once for each user; see `library`. So is that of C++,
 //! for programs that need it; see `cplusplus`.
 
 mod alignments;
+mod any_lane;
 mod cache;
 mod compile;
 mod cplusplus;

@@ -103,6 +103,27 @@ static void gather_and_masks(void) {
   }
 }
 
+/* Tests whether a word is not 0 decide a branch, a loop and a value. */
+static void tests_of_words(void) {
+  unsigned n;
+  for (n = 0; n < 16; n++) {
+    int turns = 0;
+    vec_uint4 left = spu_and(spu_maskw(n), 3);
+    fill(&a);
+    a.uint4 = spu_and(spu_or(a.uint4, 64), spu_maskw(n));
+    ELEMENTWISE("spu_orx in a value", int4, int4, 4, spu_splats(spu_extract(spu_orx(a.uint4), 0) ? 5 : 6), n ? 5 : 6)
+    if ((spu_extract(a.int4, 0) | spu_extract(a.int4, 1) | spu_extract(a.int4, 2) | spu_extract(a.int4, 3)) == 0) {
+      turns += 100;
+      number();
+    }
+    while (spu_extract(spu_orx(left), 0)) {
+      left = spu_sub(left, spu_and(spu_cmpgt(left, 0), 1));
+      turns++;
+    }
+    ELEMENTWISE("tests of words", int4, int4, 4, spu_splats(turns), n ? 3 : 100)
+  }
+}
+
 #define RUN(f, V, E, bits) f##_##V();
 int main(void) {
   EACH(RUN, all)
@@ -110,5 +131,6 @@ int main(void) {
   EACH(RUN, select)
   known();
   gather_and_masks();
+  tests_of_words();
   return failures != 0;
 }
