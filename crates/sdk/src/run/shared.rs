@@ -1,6 +1,7 @@
 //! What the programs of both sides share.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Processor, SpeId, Wake};
@@ -22,15 +23,39 @@ pub(crate) struct Shared {
 /// The SPEs whose programs wait for the loss of a reservation. A store of the PPU ends it without a
 /// call of the machine, and no store makes the machine look whether such a wait has ended.
 #[derive(Default)]
-pub(super) struct LineWaits(Mutex<BTreeSet<SpeId>>);
+pub(super) struct LineWaits {
+    spes: Mutex<BTreeSet<SpeId>>,
+    /// Whether there may be one.
+    any: AtomicBool,
+}
 
 impl LineWaits {
-    pub(super) fn spes(&self) -> MutexGuard<'_, BTreeSet<SpeId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn spes(&self) -> MutexGuard<'_, BTreeSet<SpeId>> {
+        self.spes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that an SPE waits, before it looks at its line.
+    pub(super) fn begin(&self, spe: SpeId) {
+        let mut spes = self.spes();
+        spes.insert(spe);
+        self.any.store(true, Ordering::Relaxed);
+        // The other one is in `tell`: it sees this wait, or the wait sees what was stored.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Notes that an SPE waits no more.
+    pub(super) fn end(&self, spe: SpeId) {
+        let mut spes = self.spes();
+        spes.remove(&spe);
+        self.any.store(!spes.is_empty(), Ordering::Relaxed);
     }
 
     /// Makes the SPEs look at their lines, to which the program of `by` may have stored.
     pub(super) fn tell(&self, by: &(impl Wake + ?Sized)) {
+        fence(Ordering::SeqCst);
+        if !self.any.load(Ordering::Relaxed) {
+            return;
+        }
         let spes = self.spes().clone();
         for spe in spes {
             by.notify(Processor::Spe(spe));

@@ -1047,7 +1047,7 @@ impl Run {
         let watches_line = self.channels.event_mask & event::RESERVATION_LOST != 0;
         let line_waits = Arc::clone(&self.line_waits);
         if watches_line {
-            line_waits.spes().insert(spe.id());
+            line_waits.begin(spe.id());
         }
         // The decrementer counts without a wake, so the wait ends when it will be negative.
         if self.channels.event_mask & event::DECREMENTER != 0 && spe.decrementer() >> 31 == 0 {
@@ -1062,7 +1062,7 @@ impl Run {
             });
         }
         if watches_line {
-            line_waits.spes().remove(&spe.id());
+            line_waits.end(spe.id());
         }
     }
 }
