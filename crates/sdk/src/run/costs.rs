@@ -13,6 +13,9 @@
 //!
 //! And the bytes of a number are turned round by a swizzle, which costs nothing. LLVM does it by 11
 //! or 26 instructions, and an SPU, whose memory is big-endian, not at all.
+//!
+//! Before each call of the machine the program notes where it is, at no cost. Each wait has the
+//! line of C where it is, and the engine takes longer to find it than the machine to simulate it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -38,12 +41,40 @@ pub(super) struct Says {
     pub(super) turns: u32,
 }
 
+/// How a program notes from where it calls the machine.
+#[derive(Clone, Copy)]
+pub(super) struct Notes {
+    /// The functions with smaller numbers are the machine's.
+    pub(super) imported: u32,
+    /// The global with the place of the last call in the code section, or 0 if it is not known.
+    pub(super) place: u32,
+}
+
+impl Notes {
+    /// Returns what a program does before it calls the machine, or a function that may be the
+    /// machine's, at a place.
+    fn before(self, operator: &Operator<'_>, at: usize) -> Option<[Instruction<'static>; 2]> {
+        let place = match operator {
+            Operator::Call { function_index } if *function_index < self.imported => {
+                i32::try_from(at).unwrap_or(0)
+            }
+            Operator::CallIndirect { .. } => 0,
+            _ => return None,
+        };
+        Some([
+            Instruction::I32Const(place),
+            Instruction::GlobalSet(self.place),
+        ])
+    }
+}
+
 /// Returns the contents of a code section with a `nop` for each instruction that it costs more, and
 /// where the code was before. The functions `looks` only look at memory.
 pub(super) fn with_costs(
     code: &[u8],
     looks: &BTreeSet<u32>,
     says: Option<Says>,
+    notes: Notes,
 ) -> Result<(Vec<u8>, Moved), BinaryReaderError> {
     let bodies = CodeSectionReader::new(BinaryReader::new(code, 0))?;
     let (mut new, mut moved) = (Vec::new(), Moved::default());
@@ -79,10 +110,13 @@ pub(super) fn with_costs(
             }
             // What only fills a place costs nothing.
             let fills = matches!(operator, Operator::Nop);
-            let mut costs = usize::from(last.costs(&operator));
+            // The engine counts nothing for it, because of the notes.
+            let sets = matches!(operator, Operator::GlobalSet { .. });
+            let mut costs = usize::from(last.costs(&operator) || sets);
             let begins = says.filter(|_| polls.contains_key(&at));
             let polls = go_back.contains(&at);
-            if !fills && begins.is_none() && !polls && costs == 0 {
+            let notes = notes.before(&operator, at);
+            if !fills && begins.is_none() && !polls && costs == 0 && notes.is_none() {
                 continue;
             }
             pieces.push((bytes.len(), from));
@@ -91,12 +125,17 @@ pub(super) fn with_costs(
             if let Some(says) = begins {
                 says.begins()
                     .iter()
+                    .chain([&Instruction::Nop])
                     .for_each(|instruction| instruction.encode(&mut bytes));
             }
             if polls {
                 costs = POLL - says.map_or(0, |says| says.encode(&mut bytes));
             }
             (0..costs).for_each(|_| Instruction::Nop.encode(&mut bytes));
+            notes
+                .iter()
+                .flatten()
+                .for_each(|instruction| instruction.encode(&mut bytes));
         }
         pieces.push((bytes.len(), from));
         bytes.extend_from_slice(&code[from..range.end]);
@@ -261,7 +300,7 @@ impl Says {
 
     /// Writes what a turn of a loop does to say that it polls. Returns what that costs.
     fn encode(self, bytes: &mut Vec<u8>) -> usize {
-        // A constant and a test for 0 cost nothing.
+        // A constant, a test for 0 and what sets a global cost nothing.
         let each = [
             Instruction::GlobalGet(self.turns),
             Instruction::I32Const(1),
@@ -276,7 +315,7 @@ impl Says {
         let all = each.into_iter().chain(self.polls());
         let all = all.chain([Instruction::End]);
         all.for_each(|instruction| instruction.encode(bytes));
-        6
+        5
     }
 }
 
@@ -508,7 +547,7 @@ mod tests {
 
     fn code(body: &str) -> Vec<u8> {
         let text = format!(
-            "(module (memory 1) (global $g (mut i32) (i32.const 0)) (global (mut i32) (i32.const 0))
+            "(module (memory 1) (table 1 funcref) (global $g (mut i32) (i32.const 0)) (global (mut i32) (i32.const 0))
                 (global (mut i32) (i32.const 0))
                 (func (param $f f32) (param $d f64) (param $v v128) (local $i i32) (local $j i32) (local $w i64) {body} drop)
                 (func) (func $load (param i32) (result i32) i32.const 0))"
@@ -525,6 +564,11 @@ mod tests {
 
     const NONE: BTreeSet<u32> = BTreeSet::new();
 
+    const NO_NOTES: Notes = Notes {
+        imported: 0,
+        place: 0,
+    };
+
     const PRODUCT: &str = "local.get $v local.get $v f32x4.mul";
 
     #[test]
@@ -538,7 +582,11 @@ mod tests {
             "local.get $v local.get $v f64x2.mul local.get $v f64x2.add".to_owned(),
         ] {
             let code = code(&body);
-            assert_eq!(with_costs(&code, &NONE, None).unwrap().0, code, "{body}");
+            assert_eq!(
+                with_costs(&code, &NONE, None, NO_NOTES).unwrap().0,
+                code,
+                "{body}"
+            );
         }
     }
 
@@ -560,7 +608,8 @@ mod tests {
             ),
         ] {
             let expected = code(&format!("{before} nop {sum}"));
-            let found = with_costs(&code(&format!("{before} {sum}")), &NONE, None).unwrap();
+            let found =
+                with_costs(&code(&format!("{before} {sum}")), &NONE, None, NO_NOTES).unwrap();
             assert_eq!(found.0, expected, "{before} {sum}");
         }
     }
@@ -587,7 +636,7 @@ mod tests {
             ("i32.const 5 local.tee $i", WORD_TEXT, word),
             ("local.get $w", WIDE_TEXT, wide),
         ] {
-            let found = with_costs(&code(&format!("{number} {old}")), &NONE, None)
+            let found = with_costs(&code(&format!("{number} {old}")), &NONE, None, NO_NOTES)
                 .unwrap()
                 .0;
             assert_eq!(found, code(&format!("{number} {new}")), "{number}");
@@ -599,7 +648,11 @@ mod tests {
             "local.get $i i32.const 24 i32.shl".to_owned(),
         ] {
             let code = code(&text);
-            assert_eq!(with_costs(&code, &NONE, None).unwrap().0, code, "{text}");
+            assert_eq!(
+                with_costs(&code, &NONE, None, NO_NOTES).unwrap().0,
+                code,
+                "{text}"
+            );
         }
     }
 
@@ -624,7 +677,7 @@ mod tests {
             };
             let mut data = module[range].to_vec();
             if let Payload::CodeSectionStart { .. } = payload {
-                let (costed, _) = with_costs(&data, &NONE, None).unwrap();
+                let (costed, _) = with_costs(&data, &NONE, None, NO_NOTES).unwrap();
                 assert!(costed.len() < data.len());
                 data = costed;
             }
@@ -689,6 +742,7 @@ mod tests {
                 &code(&format!("{before} {after} {end}")),
                 &BTreeSet::from([2]),
                 None,
+                NO_NOTES,
             )
             .unwrap();
             assert_eq!(found.0, expected, "{before} {after}");
@@ -702,10 +756,10 @@ mod tests {
             begun: 1,
             turns: 2,
         };
-        let nops = "nop ".repeat(POLL - 6);
+        let nops = "nop ".repeat(POLL - 5);
         let before = code(&format!("loop $l {LOAD} br_if $l end i32.const 0"));
         let after = code(&format!(
-            "global.get 1 i32.const 1 i32.add global.set 1
+            "global.get 1 i32.const 1 i32.add global.set 1 nop
             loop $l {LOAD}
                 global.get 2 i32.const 1 i32.add global.set 2
                 global.get 2 i32.const {} i32.and i32.eqz if global.get 1 call 1 end
@@ -714,7 +768,10 @@ mod tests {
             i32.const 0",
             TURNS - 1
         ));
-        assert_eq!(with_costs(&before, &NONE, Some(says)).unwrap().0, after);
+        assert_eq!(
+            with_costs(&before, &NONE, Some(says), NO_NOTES).unwrap().0,
+            after
+        );
     }
 
     #[test]
@@ -728,27 +785,48 @@ mod tests {
             format!("loop $l local.get $j i32.const 3 i32.add local.set $i local.get $i local.set $j {LOAD} br_if $l end"),
             format!("loop $l i32.const 0 local.get $i i32.store {LOAD} br_if $l end"),
             format!("loop $l call 1 {LOAD} br_if $l end"),
-            format!("loop $l local.get $i global.set $g {LOAD} br_if $l end"),
+            format!("loop $l local.get $i nop global.set $g {LOAD} br_if $l end"),
             // Two ways go back.
             format!("loop $l {LOAD} br_if $l local.get $i br_if $l end"),
             // It does not go back at all.
             format!("loop $l {LOAD} drop end"),
         ] {
             let code = code(&format!("{body} i32.const 0"));
-            assert_eq!(with_costs(&code, &BTreeSet::from([2]), None).unwrap().0, code, "{body}");
+            assert_eq!(with_costs(&code, &BTreeSet::from([2]), None, NO_NOTES).unwrap().0, code, "{body}");
         }
     }
 
     #[test]
     fn what_fills_a_place_costs_nothing() {
-        let (found, _) = with_costs(&code("nop local.get $v nop nop"), &NONE, None).unwrap();
+        let (found, _) =
+            with_costs(&code("nop local.get $v nop nop"), &NONE, None, NO_NOTES).unwrap();
         assert_eq!(found, code("local.get $v"));
+    }
+
+    #[test]
+    fn a_program_notes_from_where_it_calls_the_machine() {
+        let notes = Notes {
+            imported: 1,
+            place: 2,
+        };
+        let before = code("call 0 call 1 i32.const 0 call_indirect i32.const 0");
+        let bodies = CodeSectionReader::new(BinaryReader::new(&before, 0)).unwrap();
+        let first = bodies.into_iter().next().unwrap().unwrap();
+        let mut operators = first
+            .get_operators_reader()
+            .unwrap()
+            .into_iter_with_offsets();
+        let (_, at) = operators.next().unwrap().unwrap();
+        let after = code(&format!(
+            "i32.const {at} global.set 2 call 0 call 1 i32.const 0 i32.const 0 global.set 2 call_indirect i32.const 0"
+        ));
+        assert_eq!(with_costs(&before, &NONE, None, notes).unwrap().0, after);
     }
 
     #[test]
     fn each_instruction_is_found_where_it_was() {
         let before = code("local.get $v local.get $v f32x4.add nop local.get $v f32x4.add");
-        let (after, moved) = with_costs(&before, &NONE, None).unwrap();
+        let (after, moved) = with_costs(&before, &NONE, None, NO_NOTES).unwrap();
         let sums = |code: &[u8]| -> Vec<usize> {
             let bodies = CodeSectionReader::new(BinaryReader::new(code, 0)).unwrap();
             let operators = bodies.into_iter().flat_map(|body| {

@@ -74,7 +74,9 @@ fn costs() -> OperatorCost {
         I64x2ExtractLane: 0,
         // A branch tests for 0 itself.
         I32Eqz: 0,
-        // A sum that costs an instruction has a `nop` for it (`costs`).
+        // A sum that costs an instruction has a `nop` for it (`costs`), and so has what sets a
+        // global of the program itself.
+        GlobalSet: 0,
         Nop: FUEL_OF_INSTRUCTION as u8,
         F32Add: 0,
         F32Sub: 0,

@@ -74,6 +74,17 @@ struct Thread {
     reservation: Option<(u32, u32, u64)>,
 }
 
+impl Thread {
+    /// Gives an answer after which the question stays.
+    fn answer_and_poll(&mut self, answer: Answer) {
+        self.link.answer(answer);
+        let _ = self
+            .future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+    }
+}
+
 /// The PPU side of a run.
 pub(super) struct Ppu<'p> {
     code: &'p Arc<Code<State>>,
@@ -379,6 +390,10 @@ impl<'p> Ppu<'p> {
 
     /// Returns where a thread has asked what is not answered yet.
     fn place(&mut self, index: usize) -> Option<&'static str> {
+        let line = self.noted_line(index);
+        if line.is_some() {
+            return line;
+        }
         let backtrace = self.backtrace(index)?;
         let program = &self.code.program;
         let line = program.line(&backtrace);
@@ -389,14 +404,21 @@ impl<'p> Ppu<'p> {
         )
     }
 
+    /// Returns the line of the user from which a thread says that it has asked, if it notes that.
+    fn noted_line(&mut self, index: usize) -> Option<&'static str> {
+        let thread = &mut self.threads[index];
+        if self.code.pace != Pace::Instructions || thread.question.is_none() {
+            return None;
+        }
+        thread.answer_and_poll(Answer::From);
+        let noted = thread.link.take_from()?;
+        self.code.program.line_of_call(noted)
+    }
+
     /// Returns the calls that led to a question which is not answered yet.
     fn backtrace(&mut self, index: usize) -> Option<WasmBacktrace> {
         let thread = &mut self.threads[index];
-        thread.link.answer(Answer::Where);
-        let _ = thread
-            .future
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()));
+        thread.answer_and_poll(Answer::Where);
         thread.link.take_place()
     }
 

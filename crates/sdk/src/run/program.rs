@@ -96,6 +96,8 @@ struct Lines {
     /// were inserted: in the module of the linker, of which the lines are.
     moved: [Moved; 2],
     known_places: HashMap<Vec<usize>, Option<&'static str>>,
+    /// The same by the place that a program has noted.
+    noted_places: HashMap<u32, Option<&'static str>>,
     interned: HashSet<&'static str>,
 }
 
@@ -189,11 +191,14 @@ impl Program {
                 if let Payload::GlobalSection(_) = payload {
                     section = Cow::Owned(turns.globals(&section)?);
                 }
+                if let (Payload::ExportSection(_), Pace::Instructions) = (&payload, pace) {
+                    section = Cow::Owned(turns.exports(&section)?);
+                }
                 if is_code {
                     let (paced, by_pace) = match pace {
                         Pace::Clock => turns.insert(&section)?,
                         Pace::Instructions => {
-                            costs::with_costs(&section, turns.looks(), turns.says())?
+                            costs::with_costs(&section, turns.looks(), turns.says(), turns.notes())?
                         }
                     };
                     section = Cow::Owned(paced);
@@ -244,6 +249,7 @@ impl Program {
                 code_at,
                 moved,
                 known_places: HashMap::new(),
+                noted_places: HashMap::new(),
                 interned: HashSet::new(),
             }),
         })
@@ -321,6 +327,21 @@ impl Program {
         line
     }
 
+    /// Returns the line from which a program has called the machine, by the place that it has noted,
+    /// if it is the user's.
+    pub(super) fn line_of_call(&self, noted: u32) -> Option<&'static str> {
+        let mut lines = self.lines();
+        if let Some(line) = lines.noted_places.get(&noted) {
+            return *line;
+        }
+        let [by_checks, _] = &lines.moved;
+        let offset = by_checks.old(noted as usize);
+        let line = lines.line_of_linker(offset);
+        let line = line.map(|line| lines.interned(line));
+        lines.noted_places.insert(noted, line);
+        line
+    }
+
     fn lines(&self) -> MutexGuard<'_, Lines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -340,12 +361,17 @@ impl Lines {
     /// Returns the user's line at an offset of the compiled module, if it is one, or some bytes
     /// ahead in the module of the linker.
     fn line(&mut self, offset: usize, ahead: usize) -> Option<String> {
+        let [by_checks, by_pace] = &self.moved;
+        let offset = by_checks.old(by_pace.old(offset.checked_sub(self.code_at)?));
+        self.line_of_linker(offset + ahead)
+    }
+
+    /// Returns the user's line at an offset of the code in the module of the linker.
+    fn line_of_linker(&mut self, offset: usize) -> Option<String> {
         if let Some(sections) = self.sections.take() {
             self.known = crate::lines::Lines::new(sections);
         }
-        let [by_checks, by_pace] = &self.moved;
-        let offset = by_checks.old(by_pace.old(offset.checked_sub(self.code_at)?));
-        self.known.as_ref()?.at(u64::try_from(offset + ahead).ok()?)
+        self.known.as_ref()?.at(u64::try_from(offset).ok()?)
     }
 }
 

@@ -632,6 +632,14 @@ impl Run {
     /// Returns where in its source the program has asked the question that is not answered yet, or
     /// lets others run.
     fn place(&mut self) -> &'static str {
+        if self.code.pace == Pace::Instructions {
+            self.link.answer(Answer::From);
+            let _ = self.poll();
+            let noted = self.link.take_from();
+            if let Some(line) = noted.and_then(|noted| self.code.program.line_of_call(noted)) {
+                return line;
+            }
+        }
         match self.backtrace() {
             Some(backtrace) => self.code.program.place(&backtrace),
             None => "a place that is not known",

@@ -24,17 +24,17 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wasm_encoder::{BlockType, Encode, Instruction};
+use wasm_encoder::{BlockType, Encode, ExportKind, Instruction};
 use wasmparser::{
     BinaryReader, BinaryReaderError, CodeSectionReader, ExternalKind, FunctionBody, Operator,
     Parser, Payload, TypeRef, ValType,
 };
 use wasmtime::{Caller, Linker};
 
-use super::costs::{Says, looks_by, polls};
+use super::costs::{Notes, Says, looks_by, polls};
 use crate::format::LOAD_VOLATILE;
 
-use super::link::{Linked, ask, pass};
+use super::link::{CALLED_FROM, Linked, ask, pass};
 use super::stack::Moved;
 
 /// The name of the import that lets others run.
@@ -322,15 +322,37 @@ impl Turns {
         })
     }
 
+    /// Returns how the program notes from where it calls the machine.
+    pub(super) fn notes(&self) -> Notes {
+        let saved: u32 = self.saved.iter().sum();
+        Notes {
+            imported: self.imported,
+            place: self.globals + 2 + saved,
+        }
+    }
+
+    /// Returns the contents of a section of exports with the global of the notes.
+    pub(super) fn exports(&self, section: &[u8]) -> Result<Vec<u8>, TurnsError> {
+        let mut reader = BinaryReader::new(section, 0);
+        let exports = reader.read_var_u32()?;
+        let mut new = Vec::new();
+        exports.saturating_add(1).encode(&mut new);
+        new.extend_from_slice(&section[reader.original_position()..]);
+        CALLED_FROM.encode(&mut new);
+        ExportKind::Global.encode(&mut new);
+        self.notes().place.encode(&mut new);
+        Ok(new)
+    }
+
     /// Returns the contents of a section of globals with those of the checks behind the others: the
-    /// calls that are left, those in which variables are saved, and how often loops that only wait
-    /// have begun.
+    /// calls that are left, those in which variables are saved, how often loops that only wait have
+    /// begun, and from where the machine was called.
     pub(super) fn globals(&self, section: &[u8]) -> Result<Vec<u8>, TurnsError> {
         let mut reader = BinaryReader::new(section, 0);
         let globals = reader.read_var_u32()?;
         let saved: u32 = self.saved.iter().sum();
         let mut new = Vec::new();
-        globals.saturating_add(2 + saved).encode(&mut new);
+        globals.saturating_add(3 + saved).encode(&mut new);
         new.extend_from_slice(&section[reader.original_position()..]);
         let mut calls = Vec::new();
         Instruction::I32Const(CALLS).encode(&mut calls);
@@ -345,7 +367,7 @@ impl Turns {
             (0..count).for_each(|_| global(kind, zero));
         }
         let (word, zero) = SAVED[0];
-        global(word, zero);
+        (0..2).for_each(|_| global(word, zero));
         Ok(new)
     }
 
@@ -975,6 +997,7 @@ mod tests {
         let after = format!(
             r#"(global $calls (mut i32) (i32.const {CALLS})) (global $i (mut i32) (i32.const 0))
             (global $f (mut f32) (f32.const 0)) (global $begun (mut i32) (i32.const 0))
+            (global $called_from (mut i32) (i32.const 0))
             (func (export "f") (param $n i32) (result i64)
                 (local $x f32) (local $c f32) (local $temporary i32) (local $left i32)
                 global.get $calls i32.const 1 i32.sub local.tee $left global.set $calls
