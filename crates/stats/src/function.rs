@@ -3,78 +3,103 @@
 
 use std::fmt;
 
-use cellworks_machine::mfc::Direction;
 use serde::{Deserialize, Serialize};
 
-/// A primitive that can be measured.
-///
-/// ```
-/// use cellworks_stats::Function;
-/// assert_eq!(Function::DmaListGet.to_string(), "dmalistget");
-/// assert_eq!(Function::from_name("dmaout"), Some(Function::DmaPut));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Function {
-    /// Starting an empty program on an SPE, and learning that it has ended.
-    MkThread,
-    /// A word to an SPE by mailbox, and the SPE's answer.
-    Mailbox,
-    /// A signal to an SPE, and the SPE's answer.
-    Signal,
-    /// DMA into the local store.
-    DmaGet,
-    /// DMA out of the local store.
-    DmaPut,
-    /// A list of DMA transfers into the local store.
-    DmaListGet,
-    /// A list of DMA transfers out of the local store.
-    DmaListPut,
-    /// Adding to a variable in main memory.
-    FetchAdd,
-    /// Subtracting from a variable in main memory.
-    FetchSub,
-    /// Adding 1 to a variable in main memory.
-    FetchInc,
-    /// Subtracting 1 from a variable in main memory.
-    FetchDec,
-    /// Replacing a variable in main memory, and returning its old value.
-    FetchSet,
-    /// Waking an SPE that waits for a word: from the write to the inbound mailbox until the SPE has
-    /// the word. On a machine whose SPEs sleep, the SPE has waited long enough to be asleep.
-    WakeUp,
-    /// Copying a block of main memory to another place in main memory, by an SPE.
-    Copy,
-    /// Following chains of pointers, which lead in random order through a table in main memory.
-    Chase,
-    /// Creating a thread of the operating system that does nothing, and joining it. On a computer,
-    /// [`MkThread`](Self::MkThread) creates no thread: it uses threads that wait for programs.
-    OsThread,
-    /// The one-way time from every SPE to every other SPE. The result is a
-    /// [`Matrix`](crate::Matrix), so no [`Measurement`](crate::Measurement) has this function.
-    #[serde(skip)]
-    Matrix(Primitive),
-    /// Reading every memory module from every Cell or NUMA node that has SPEs. The latency of a
-    /// load instruction and the bandwidth at which one SPE reads are measured. The result is a
-    /// [`MemoryMatrix`](crate::MemoryMatrix).
-    #[serde(skip)]
-    Memory,
+/// Declares [`Function`]. Each function that measures one operation has one row here: its name, the
+/// operation, the flags that it does not take ([`Lack`]), and then those that it takes although
+/// most functions do not.
+macro_rules! functions {
+    ($(
+        $(#[$doc:meta])*
+        $function:ident = $name:literal, $operation:literal, $lacks:ident, [$($takes:literal),*];
+    )*) => {
+        /// A primitive that can be measured.
+        ///
+        /// ```
+        /// use cellworks_stats::Function;
+        /// assert_eq!(Function::DmaListGet.to_string(), "dmalistget");
+        /// assert_eq!(Function::from_name("dmaout"), Some(Function::DmaPut));
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "lowercase")]
+        pub enum Function {
+            $($(#[$doc])* $function,)*
+            /// The one-way time from every SPE to every other SPE. The result is a
+            /// [`Matrix`](crate::Matrix), so no [`Measurement`](crate::Measurement) has this
+            /// function.
+            #[serde(skip)]
+            Matrix(Primitive),
+            /// Reading every memory module from every Cell or NUMA node that has SPEs. The latency
+            /// of a load instruction and the bandwidth at which one SPE reads are measured. The
+            /// result is a [`MemoryMatrix`](crate::MemoryMatrix).
+            #[serde(skip)]
+            Memory,
+        }
+
+        impl Function {
+            /// All functions that measure one operation, first those of the paper in the paper's
+            /// order.
+            pub const ALL: [Self; 16] = [$(Self::$function),*];
+
+            const fn row(self) -> Row {
+                match self {
+                    $(Self::$function => Row {
+                        name: $name,
+                        operation: $operation,
+                        lacks: $lacks,
+                        takes: &[$($takes),*],
+                    },)*
+                    Self::Matrix(primitive) => primitive.row(),
+                    Self::Memory => Row {
+                        name: "memory",
+                        operation: "latency and read bandwidth from every Cell or NUMA node to \
+                                    every memory module",
+                        lacks: BLOCKS_OF_MODULES,
+                        takes: &["--budget", "--pages"],
+                    },
+                }
+            }
+        }
+    };
 }
 
-/// The kinds of functions. The same code measures all functions of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Threads,
-    Exchange(Channel),
-    Transfer { direction: Direction, list: bool },
-    Atomic,
-    WakeUp,
-    Copy,
-    Chase,
-    OsThread,
-    Matrix(Primitive),
-    Memory,
+functions! {
+    /// Starting an empty program on an SPE, and learning that it has ended.
+    MkThread = "mkthread", "start an empty program on an SPE and see it end", THREAD, [];
+    /// A word to an SPE by mailbox, and the SPE's answer.
+    Mailbox = "mailbox", "a word there and a word back, by mailbox", WORD, [];
+    /// A signal to an SPE, and the SPE's answer.
+    Signal = "signal", "a signal there and its answer", WORD, [];
+    /// DMA into the local store.
+    DmaGet = "dmaget", "a block into the local store", BLOCK, ["--pages"];
+    /// DMA out of the local store.
+    DmaPut = "dmaput", "a block out of the local store", BLOCK, ["--pages"];
+    /// A list of DMA transfers into the local store.
+    DmaListGet = "dmalistget", "a list of blocks into the local store", BLOCK, ["-l", "--pages"];
+    /// A list of DMA transfers out of the local store.
+    DmaListPut = "dmalistput", "a list of blocks out of the local store", BLOCK, ["-l", "--pages"];
+    /// Adding to a variable in main memory.
+    FetchAdd = "fetchadd", "add to a variable in main memory", VARIABLE, [];
+    /// Subtracting from a variable in main memory.
+    FetchSub = "fetchsub", "subtract from a variable in main memory", VARIABLE, [];
+    /// Adding 1 to a variable in main memory.
+    FetchInc = "fetchinc", "add 1 to a variable in main memory", VARIABLE, [];
+    /// Subtracting 1 from a variable in main memory.
+    FetchDec = "fetchdec", "subtract 1 from a variable in main memory", VARIABLE, [];
+    /// Replacing a variable in main memory, and returning its old value.
+    FetchSet = "fetchset", "replace a variable in main memory", VARIABLE, [];
+    /// Waking an SPE that waits for a word: from the write to the inbound mailbox until the SPE has
+    /// the word. On a machine whose SPEs sleep, the SPE has waited long enough to be asleep.
+    WakeUp = "wakeup", "a word to an SPE that has waited, one way", WORD, [];
+    /// Copying a block of main memory to another place in main memory, by an SPE.
+    Copy = "copy", "a block from main memory to main memory, by an SPE", COPY, [];
+    /// Following chains of pointers, which lead in random order through a table in main memory.
+    Chase = "chase", "a pointer followed at random through a table in main memory",
+        CHASE, ["-k", "--load", "--pages"];
+    /// Creating a thread of the operating system that does nothing, and joining it. On a computer,
+    /// [`MkThread`](Self::MkThread) creates no thread: it uses threads that wait for programs.
+    OsThread = "osthread", "create a thread of the operating system and join it", OS_THREAD, [];
 }
 
 /// The carrier of the words of an exchange.
@@ -84,27 +109,109 @@ pub(crate) enum Channel {
     Signal,
 }
 
-impl Function {
-    /// All functions that measure one operation, first those of the paper in the paper's order.
-    pub const ALL: [Self; 16] = [
-        Self::MkThread,
-        Self::Mailbox,
-        Self::Signal,
-        Self::DmaGet,
-        Self::DmaPut,
-        Self::DmaListGet,
-        Self::DmaListPut,
-        Self::FetchAdd,
-        Self::FetchSub,
-        Self::FetchInc,
-        Self::FetchDec,
-        Self::FetchSet,
-        Self::WakeUp,
-        Self::Copy,
-        Self::Chase,
-        Self::OsThread,
-    ];
+/// What is known of a function.
+struct Row {
+    name: &'static str,
+    operation: &'static str,
+    /// The flags that the function does not take, although most functions do.
+    lacks: &'static [Lack],
+    /// The flags that the function takes, although most functions, or those with the same `lacks`,
+    /// do not.
+    takes: &'static [&'static str],
+}
 
+/// Flags that a function does not take, and the reason.
+type Lack = (&'static [&'static str], &'static str);
+
+/// The flags that describe buffers.
+const BUFFERS: &[&str] = &["-N", "-m", "-b", "-t"];
+
+const BLOCK: &[Lack] = &[];
+
+const THREAD: &[Lack] = &[
+    (&["-s"], "only the PPE starts programs"),
+    (BUFFERS, "its program is empty"),
+];
+
+const OS_THREAD: &[Lack] = &[
+    (&["-s"], "no SPE takes part"),
+    (BUFFERS, "its thread does nothing"),
+];
+
+const WORD: &[Lack] = &[(BUFFERS, "it carries one word of 4 bytes, and no buffer")];
+
+const VARIABLE: &[Lack] = &[
+    (&["-s"], "atomic operations work on main memory"),
+    (
+        &["--pages"],
+        "a variable is a part of one page, whatever its size",
+    ),
+];
+
+const MEMORY_ALONE: Lack = (&["-s"], "an SPE works on main memory alone");
+const OWN_MEMORY: Lack = (
+    &["-m", "-t"],
+    "each SPE allocates its memory itself, near it",
+);
+
+const COPY: &[Lack] = &[
+    MEMORY_ALONE,
+    OWN_MEMORY,
+    (
+        &["--pages"],
+        "each SPE allocates its blocks itself, near it, in the pages that the system gives; dmaget and dmaput have \
+         blocks in pages of a size",
+    ),
+];
+
+const CHASE: &[Lack] = &[
+    MEMORY_ALONE,
+    OWN_MEMORY,
+    (&["-N"], "one SPE follows pointers, in a table of its own"),
+];
+
+const ALL_PAIRS: Lack = (
+    &["-s", "-N", "-n", "-c"],
+    "it takes every pair of SPEs as it is",
+);
+const WORD_OF_A_PAIR: Lack = (&["-b", "-t"], "it carries one word");
+const BY_TIME: Lack = (&["-i", "-w"], "each pair is measured for a time");
+const NO_SAMPLES: Lack = (&["--samples"], "it has a median of each pair");
+const NO_POLLING: Lack = (&["--polling"], "only atomic has");
+
+const WORDS_OF_PAIRS: &[Lack] = &[
+    ALL_PAIRS,
+    (&["-m"], "it carries a word from SPE to SPE"),
+    WORD_OF_A_PAIR,
+    BY_TIME,
+    NO_SAMPLES,
+    NO_POLLING,
+];
+
+const BLOCKS_OF_PAIRS: &[Lack] = &[
+    ALL_PAIRS,
+    (
+        &["-m"],
+        "the block lies in the local store of the SPE that sends",
+    ),
+    WORD_OF_A_PAIR,
+    BY_TIME,
+    NO_SAMPLES,
+    NO_POLLING,
+];
+
+const BLOCKS_OF_MODULES: &[Lack] = &[
+    (
+        &["-s", "-N", "-n", "-c", "-m"],
+        "it takes one SPE of each NUMA node or Cell, and every memory module",
+    ),
+    (&["-t"], "it reads one block"),
+    BY_TIME,
+    NO_SAMPLES,
+    NO_POLLING,
+];
+
+impl Function {
     /// All functions that measure a matrix.
     pub const MATRICES: [Self; 5] = [
         Self::Matrix(Primitive::Mailbox),
@@ -121,26 +228,7 @@ impl Function {
 
     /// Returns the value of the flag `-f`, or of the flag `--matrix` for a matrix.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::MkThread => "mkthread",
-            Self::Mailbox => "mailbox",
-            Self::Signal => "signal",
-            Self::DmaGet => "dmaget",
-            Self::DmaPut => "dmaput",
-            Self::DmaListGet => "dmalistget",
-            Self::DmaListPut => "dmalistput",
-            Self::FetchAdd => "fetchadd",
-            Self::FetchSub => "fetchsub",
-            Self::FetchInc => "fetchinc",
-            Self::FetchDec => "fetchdec",
-            Self::FetchSet => "fetchset",
-            Self::WakeUp => "wakeup",
-            Self::Copy => "copy",
-            Self::Chase => "chase",
-            Self::OsThread => "osthread",
-            Self::Matrix(primitive) => primitive.name(),
-            Self::Memory => "memory",
-        }
+        self.row().name
     }
 
     /// Returns a second name of the function. The paper's examples write `dmaout` for `dmaput`.
@@ -160,79 +248,19 @@ impl Function {
 
     /// Describes the measured operation in a few words.
     pub const fn operation(self) -> &'static str {
-        match self {
-            Self::MkThread => "start an empty program on an SPE and see it end",
-            Self::Mailbox => "a word there and a word back, by mailbox",
-            Self::Signal => "a signal there and its answer",
-            Self::DmaGet => "a block into the local store",
-            Self::DmaPut => "a block out of the local store",
-            Self::DmaListGet => "a list of blocks into the local store",
-            Self::DmaListPut => "a list of blocks out of the local store",
-            Self::FetchAdd => "add to a variable in main memory",
-            Self::FetchSub => "subtract from a variable in main memory",
-            Self::FetchInc => "add 1 to a variable in main memory",
-            Self::FetchDec => "subtract 1 from a variable in main memory",
-            Self::FetchSet => "replace a variable in main memory",
-            Self::WakeUp => "a word to an SPE that has waited, one way",
-            Self::Copy => "a block from main memory to main memory, by an SPE",
-            Self::Chase => "a pointer followed at random through a table in main memory",
-            Self::OsThread => "create a thread of the operating system and join it",
-            Self::Matrix(_) => "the way from every SPE to every other",
-            Self::Memory => {
-                "latency and read bandwidth from every Cell or NUMA node to every memory module"
-            }
-        }
+        self.row().operation
     }
 
-    pub(crate) const fn kind(self) -> Kind {
-        match self {
-            Self::MkThread => Kind::Threads,
-            Self::Mailbox => Kind::Exchange(Channel::Mailbox),
-            Self::Signal => Kind::Exchange(Channel::Signal),
-            Self::DmaGet => Kind::Transfer {
-                direction: Direction::Get,
-                list: false,
-            },
-            Self::DmaPut => Kind::Transfer {
-                direction: Direction::Put,
-                list: false,
-            },
-            Self::DmaListGet => Kind::Transfer {
-                direction: Direction::Get,
-                list: true,
-            },
-            Self::DmaListPut => Kind::Transfer {
-                direction: Direction::Put,
-                list: true,
-            },
-            Self::FetchAdd | Self::FetchSub | Self::FetchInc | Self::FetchDec | Self::FetchSet => {
-                Kind::Atomic
-            }
-            Self::WakeUp => Kind::WakeUp,
-            Self::Copy => Kind::Copy,
-            Self::Chase => Kind::Chase,
-            Self::OsThread => Kind::OsThread,
-            Self::Matrix(primitive) => Kind::Matrix(primitive),
-            Self::Memory => Kind::Memory,
+    /// Returns the reason why the function does not take a flag, or `None` if it does. `most` is
+    /// the reason of most functions, or `None` if most functions take the flag.
+    pub(crate) fn why_unused(self, flag: &str, most: Option<&'static str>) -> Option<&'static str> {
+        let row = self.row();
+        if row.takes.contains(&flag) {
+            return None;
         }
-    }
-}
-
-impl Kind {
-    /// Returns the reason why a request cannot describe the memory buffers of a function of this
-    /// kind. Must not be called for transfers and atomic operations, because a request describes
-    /// their buffers.
-    pub(crate) const fn why_no_buffers(self) -> &'static str {
-        match self {
-            Self::Threads => "its program is empty",
-            Self::Exchange(_) | Self::WakeUp | Self::Transfer { .. } | Self::Atomic => {
-                "it carries one word of 4 bytes, and no buffer"
-            }
-            Self::Copy | Self::Chase => "each SPE allocates its memory itself, near it",
-            Self::OsThread => "its thread does nothing",
-            Self::Matrix(_) => "it carries one word",
-            Self::Memory => "it reads one block",
-        }
+        let mut lacks = row.lacks.iter();
+        let lack = lacks.find(|(flags, _)| flags.contains(&flag));
+        lack.map(|(_, why)| *why).or(most)
     }
 }
 
@@ -289,6 +317,20 @@ impl Primitive {
             Self::Signal => "signal",
             Self::Atomic => "atomic",
             Self::Copy => "copy",
+        }
+    }
+
+    const fn row(self) -> Row {
+        let (lacks, takes): (_, &[_]) = match self {
+            Self::Mailbox | Self::Signal => (WORDS_OF_PAIRS, &["--budget"]),
+            Self::Atomic => (WORDS_OF_PAIRS, &["--budget", "-m", "--polling"]),
+            Self::Copy => (BLOCKS_OF_PAIRS, &["--budget", "-b"]),
+        };
+        Row {
+            name: self.name(),
+            operation: "the way from every SPE to every other",
+            lacks,
+            takes,
         }
     }
 

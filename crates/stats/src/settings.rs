@@ -1,12 +1,12 @@
 //! The numbers that a request can set for its function, and their descriptions. A new number needs
-//! a field of [`Settings`], a description that [`Setting::ALL`] lists, and the code that uses the
-//! number.
+//! a field of [`Settings`], a description that [`Setting::ALL`] lists, its flag in the rows of the
+//! functions that take it (`function.rs`), and the code that uses the number.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use cellworks_machine::sizes::in_words;
 use serde::{Deserialize, Serialize};
 
-use crate::function::{Function, Kind, Primitive};
+use crate::function::Function;
 
 /// The numbers that a request can set for its function. In a [`Request`](crate::Request), `None`
 /// lets [`plan`](crate::Request::plan) choose the number. In [`Parameters`](crate::Parameters),
@@ -57,8 +57,8 @@ pub struct Setting {
     pub csv_column: usize,
     /// The name of the field in the error of a function that does not use the field.
     pub(crate) noun: &'static str,
-    /// Returns the reason why a function of this kind does not use the field, or `None` if it does.
-    pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
+    /// The reason why most functions do not use the field, or `None` if most use it.
+    pub(crate) most_lack: Option<&'static str>,
     /// Returns the reason why every function refuses this value, or `None` if the value is allowed.
     pub(crate) refusal: fn(usize) -> Option<String>,
     /// Flags that the user can give instead of a refused value.
@@ -117,17 +117,7 @@ impl Setting {
         shown: None,
         csv_column: 6,
         noun: "block size",
-        why_unused: |kind| match kind {
-            Kind::Transfer { .. }
-            | Kind::Atomic
-            | Kind::Copy
-            | Kind::Chase
-            | Kind::Matrix(Primitive::Copy)
-            | Kind::Memory => None,
-            Kind::Threads | Kind::Exchange(_) | Kind::WakeUp | Kind::OsThread | Kind::Matrix(_) => {
-                Some(kind.why_no_buffers())
-            }
-        },
+        most_lack: None,
         refusal: |_| None,
         instead: "-b 1k",
     };
@@ -145,10 +135,7 @@ impl Setting {
         shown: None,
         csv_column: 7,
         noun: "list",
-        why_unused: |kind| match kind {
-            Kind::Transfer { list: true, .. } => None,
-            _ => Some("only dmalistget and dmalistput move lists"),
-        },
+        most_lack: Some("only dmalistget and dmalistput move lists"),
         refusal: |elements| {
             (!(1..=MAX_LIST_ELEMENTS as usize).contains(&elements)).then(|| {
                 format!(
@@ -174,10 +161,7 @@ impl Setting {
         shown: None,
         csv_column: 8,
         noun: "stride",
-        why_unused: |kind| match kind {
-            Kind::Transfer { .. } | Kind::Atomic => None,
-            _ => Some(kind.why_no_buffers()),
-        },
+        most_lack: None,
         refusal: |_| None,
         instead: "",
     };
@@ -203,7 +187,7 @@ impl Setting {
         }),
         csv_column: 9,
         noun: "chains",
-        why_unused: without_pointers,
+        most_lack: Some("only chase follows pointers"),
         refusal: |chains| {
             (!(1..=CHAINS_MAX).contains(&chains)).then(|| {
                 format!("{chains} chains: an SPE follows 1 to {CHAINS_MAX} at once; use 1")
@@ -237,7 +221,7 @@ impl Setting {
         }),
         csv_column: 10,
         noun: "loading SPEs",
-        why_unused: without_pointers,
+        most_lack: Some("only chase follows pointers"),
         refusal: |_| None,
         instead: "--load 0",
     };
@@ -256,15 +240,9 @@ impl Setting {
         shown: None,
         csv_column: 23,
         noun: "page size",
-        why_unused: |kind| match kind {
-            Kind::Transfer { .. } | Kind::Chase | Kind::Memory => None,
-            Kind::Copy => Some(
-                "each SPE allocates its blocks itself, near it, in the pages that the system gives; dmaget and \
-                 dmaput have blocks in pages of a size",
-            ),
-            Kind::Atomic => Some("a variable is a part of one page, whatever its size"),
-            _ => Some("only transfers, chase and a memory matrix work on large regions of memory"),
-        },
+        most_lack: Some(
+            "only transfers, chase and a memory matrix work on large regions of memory",
+        ),
         refusal: |bytes| {
             (!PAGE_SIZES.contains(&bytes)).then(|| {
                 format!(
@@ -278,8 +256,8 @@ impl Setting {
 
     /// Returns whether a function that measures a matrix uses the setting.
     pub fn is_of_a_matrix(&self) -> bool {
-        let uses = |matrix: Function| (self.why_unused)(matrix.kind()).is_none();
-        Function::MATRICES.into_iter().any(uses)
+        let uses = |matrix: &Function| matrix.why_unused(self.flag, self.most_lack).is_none();
+        Function::MATRICES.iter().any(uses)
     }
 
     /// The settings that have a [`SettingView`].
@@ -288,10 +266,6 @@ impl Setting {
             .iter()
             .filter_map(|setting| Some((setting, setting.shown.as_ref()?)))
     }
-}
-
-fn without_pointers(kind: Kind) -> Option<&'static str> {
-    (kind != Kind::Chase).then_some("only chase follows pointers")
 }
 
 fn clamped(number: usize) -> u32 {

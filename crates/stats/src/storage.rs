@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cellworks_machine::{CellId, Topology};
 
-use crate::function::Kind;
+use crate::function::Function;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
 /// The minimum size of data that counts as data in main memory, in multiples of the cache size. If
@@ -59,8 +59,8 @@ pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
 fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
-    let of_one = match measurement.function.kind() {
-        Kind::Copy => block.saturating_mul(2),
+    let of_one = match measurement.function {
+        Function::Copy => block.saturating_mul(2),
         _ => block.saturating_mul(p.settings.list_elements.unwrap_or(1) as usize),
     };
     let times = if is_private(p) { p.spes } else { 1 };

@@ -12,10 +12,11 @@ mod place;
 pub(crate) mod transfer;
 mod unused;
 
-use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
+use cellworks_machine::mfc::Direction;
+use cellworks_machine::{Capabilities, ModuleId, Span, SpeId, Topology};
 
 use crate::error::RequestError;
-use crate::function::{Channel, Function, Kind};
+use crate::function::{Channel, Function};
 use crate::report::{Between, Buffers, Parameters};
 use crate::request::{Count, Iterations, Limits, Request};
 use crate::sample::{Rate, Visited};
@@ -119,39 +120,25 @@ impl Request {
         self.check_operating_system(topology)?;
         self.check_pages(topology)?;
         self.check_numbers()?;
-        let capabilities = topology.capabilities();
-        let (cell, module, task) = match self.function.kind() {
-            Kind::Matrix(primitive) => {
-                let task = PairsTask::plan(self, primitive, topology, limits)?;
-                (CellId::new(0), ModuleId::new(0), Task::Pairs(task))
-            }
-            Kind::Memory => {
-                let planned = |request: &Self, placed: Placed, limits: &Limits| {
-                    let at = (placed.cell, placed.module);
-                    let task = request.task(placed, capabilities, limits)?;
-                    Ok(request.plan_of(task, at, topology, limits))
-                };
-                let task = MemoryTask::plan(self, topology, limits, planned)?;
-                (CellId::new(0), ModuleId::new(0), Task::Memory(task))
-            }
-            _ => {
-                let placed = Placed::choose(self, topology)?;
-                let (cell, module) = (placed.cell, placed.module);
-                (cell, module, self.task(placed, capabilities, limits)?)
-            }
+        let placed = if self.function.is_matrix() {
+            Placed::nowhere()
+        } else {
+            Placed::choose(self, topology)?
         };
-        Ok(self.plan_of(task, (cell, module), topology, limits))
+        self.plan_on(placed, topology, limits)
     }
 
-    fn plan_of(
+    /// Plans the measurement on chosen SPEs. Those of a matrix are chosen in its task.
+    fn plan_on(
         &self,
-        task: Task,
-        (cell, module): (CellId, ModuleId),
+        placed: Placed,
         topology: &Topology,
         limits: &Limits,
-    ) -> Plan {
+    ) -> Result<Plan, RequestError> {
         let capabilities = topology.capabilities();
-        Plan {
+        let (cell, module) = (placed.cell, placed.module);
+        let task = self.task(placed, topology, limits)?;
+        Ok(Plan {
             function: self.function,
             pace: self.pace(&task, capabilities),
             module,
@@ -179,42 +166,58 @@ impl Request {
                 },
             },
             task,
-        }
+        })
     }
 
+    /// Checks the numbers of the function, and chooses those that the request left open.
     fn task(
         &self,
-        placed: Placed,
-        capabilities: Capabilities,
+        Placed { first, spes, .. }: Placed,
+        topology: &Topology,
         limits: &Limits,
     ) -> Result<Task, RequestError> {
-        let Placed { first, spes, .. } = placed;
-        Ok(match self.function.kind() {
-            Kind::Threads => Task::Threads { spes },
-            Kind::Exchange(channel) => Task::Exchange {
-                channel,
+        let exchange = |channel, partners| Task::Exchange {
+            channel,
+            between_spes: self.between_spes,
+            partners,
+        };
+        let transfer = |direction, is_list, spes| {
+            let moves = (direction, is_list);
+            TransferTask::plan(self, limits, moves, spes, first).map(Task::Transfer)
+        };
+        Ok(match self.function {
+            Function::MkThread => Task::Threads { spes },
+            Function::Mailbox => exchange(Channel::Mailbox, spes),
+            Function::Signal => exchange(Channel::Signal, spes),
+            Function::DmaGet => transfer(Direction::Get, false, spes)?,
+            Function::DmaPut => transfer(Direction::Put, false, spes)?,
+            Function::DmaListGet => transfer(Direction::Get, true, spes)?,
+            Function::DmaListPut => transfer(Direction::Put, true, spes)?,
+            Function::FetchAdd
+            | Function::FetchSub
+            | Function::FetchInc
+            | Function::FetchDec
+            | Function::FetchSet => Task::Atomic(AtomicTask::plan(self, limits, spes)?),
+            Function::WakeUp => Task::WakeUp {
                 between_spes: self.between_spes,
                 partners: spes,
-            },
-            Kind::Transfer { direction, list } => {
-                let moves = (direction, list);
-                Task::Transfer(TransferTask::plan(self, limits, moves, spes, first)?)
-            }
-            Kind::Atomic => Task::Atomic(AtomicTask::plan(self, limits, spes)?),
-            Kind::WakeUp => Task::WakeUp {
-                between_spes: self.between_spes,
-                partners: spes,
-                idle: if capabilities.sleeps {
+                idle: if topology.capabilities().sleeps {
                     IDLE_WHERE_SPES_SLEEP
                 } else {
                     IDLE_WHERE_NO_SPE_SLEEPS
                 },
             },
-            Kind::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
-            Kind::Chase => Task::Chase(ChaseTask::plan(self, limits, &spes)?),
-            Kind::OsThread => Task::OsThread,
-            Kind::Matrix(_) | Kind::Memory => {
-                unreachable!("the SPEs of a matrix are not chosen by the request")
+            Function::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
+            Function::Chase => Task::Chase(ChaseTask::plan(self, limits, &spes)?),
+            Function::OsThread => Task::OsThread,
+            Function::Matrix(primitive) => {
+                Task::Pairs(PairsTask::plan(self, primitive, topology, limits)?)
+            }
+            Function::Memory => {
+                let planned = |request: &Self, placed, limits: &Limits| {
+                    request.plan_on(placed, topology, limits)
+                };
+                Task::Memory(MemoryTask::plan(self, topology, limits, planned)?)
             }
         })
     }
@@ -250,8 +253,8 @@ impl Request {
     }
 
     fn check_alone(&self, topology: &Topology) -> Result<(), RequestError> {
-        match (self.function.kind(), self.spes) {
-            (Kind::Copy, Count::Shared(spes)) if spes > 1 => Err(RequestError::new(
+        match (self.function, self.spes) {
+            (Function::Copy, Count::Shared(spes)) if spes > 1 => Err(RequestError::new(
                 "-n",
                 format!("-N {}", topology.spes().len().min(spes)),
                 format!(
@@ -259,7 +262,7 @@ impl Request {
                      private buffers (-N), or use 1"
                 ),
             )),
-            (Kind::OsThread, spes) if spes.number() > 1 => Err(RequestError::new(
+            (Function::OsThread, spes) if spes.number() > 1 => Err(RequestError::new(
                 spes.flag(),
                 "-n 1",
                 format!(
@@ -268,7 +271,7 @@ impl Request {
                     spes.number()
                 ),
             )),
-            (Kind::Chase, spes) if spes.number() > 1 => Err(RequestError::new(
+            (Function::Chase, spes) if spes.number() > 1 => Err(RequestError::new(
                 spes.flag(),
                 "-n 1",
                 format!(

@@ -15,6 +15,16 @@ pub(super) struct Placed {
 }
 
 impl Placed {
+    /// Returns no SPEs, for a matrix, whose task chooses its own.
+    pub fn nowhere() -> Self {
+        Self {
+            cell: CellId::new(0),
+            module: ModuleId::new(0),
+            first: None,
+            spes: Vec::new(),
+        }
+    }
+
     /// Chooses SPEs as the paper does: first the SPEs of the requested Cell, then the SPEs of other
     /// Cells in order. If `between_spes`, SPE 0 replaces the PPE or main memory. The requested
     /// number then includes SPE 0.
