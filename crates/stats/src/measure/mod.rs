@@ -163,14 +163,32 @@ impl Visits {
         more: bool,
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError> {
-        if let Task::Pairs(task) = &self.plan.task {
-            return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
-        }
-        if let Task::Memory(task) = &self.plan.task {
-            return Ok(Measured::Memory(memory::measure(machine, task, progress)?));
-        }
         self.plan.pace.more_visits = more;
-        let visit = run(machine, &self.plan)?;
+        let plan = &self.plan;
+        let visit = match &plan.task {
+            Task::Threads { spes } => threads::measure(machine, plan, spes),
+            Task::Exchange {
+                channel,
+                between_spes,
+                partners,
+            } => exchange::measure(machine, plan, *channel, *between_spes, partners),
+            Task::Transfer(task) => transfer::measure(machine, plan, task),
+            Task::Atomic(task) => atomic::measure(machine, plan, task),
+            Task::WakeUp {
+                between_spes,
+                partners,
+                idle,
+            } => wake_up::measure(machine, plan, *between_spes, partners, *idle),
+            Task::Copy(task) => copy::measure(machine, plan, task),
+            Task::Chase(task) => chase::measure(machine, plan, task),
+            Task::OsThread => os_thread::measure(machine, plan),
+            Task::Pairs(task) => {
+                return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
+            }
+            Task::Memory(task) => {
+                return Ok(Measured::Memory(memory::measure(machine, task, progress)?));
+            }
+        }?;
         self.add(visit)
     }
 
@@ -230,28 +248,6 @@ impl Visits {
         let outcome = self.outcome.insert(outcome);
         let measurement = summarize(&self.plan, outcome)?;
         Ok(Measured::Operation(Box::new(measurement)))
-    }
-}
-
-fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
-    match &plan.task {
-        Task::Threads { spes } => threads::measure(machine, plan, spes),
-        Task::Exchange {
-            channel,
-            between_spes,
-            partners,
-        } => exchange::measure(machine, plan, *channel, *between_spes, partners),
-        Task::Transfer(task) => transfer::measure(machine, plan, task),
-        Task::Atomic(task) => atomic::measure(machine, plan, task),
-        Task::WakeUp {
-            between_spes,
-            partners,
-            idle,
-        } => wake_up::measure(machine, plan, *between_spes, partners, *idle),
-        Task::Copy(task) => copy::measure(machine, plan, task),
-        Task::Chase(task) => chase::measure(machine, plan, task),
-        Task::OsThread => os_thread::measure(machine, plan),
-        Task::Pairs(_) | Task::Memory(_) => unreachable!("a matrix has no loops of its own"),
     }
 }
 
