@@ -101,7 +101,7 @@ pub fn with_machine<T>(
         )?)),
         Kind::Simulated => {
             refuse_cpus(cpus.as_ref(), &format!("--machine {machine}"))?;
-            let machine = Simulated::build(
+            let (machine, ()) = Simulated::build(
                 Path::new(machine),
                 load(machine)?,
                 simulation,

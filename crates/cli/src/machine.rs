@@ -121,8 +121,7 @@ pub(crate) trait Job {
     type Plan;
     type Steps: Steps;
 
-    /// Checks and plans the job before files are written. On this computer the job is then planned
-    /// again, with limits that depend on the available memory.
+    /// Checks and plans the job, before files are written.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
     /// Returns the steps of a plan. No step has a result yet.
@@ -170,14 +169,14 @@ fn on_this_computer<J: Job>(
     job: &J,
 ) -> Result<(), Failure> {
     let host = this_computer(common.cpus.as_ref())?;
-    job.plan(host.topology(), &surroundings::LIMITS)
-        .map_err(|failure| with_cpus_left_out(failure, host))?;
     let surroundings = Surroundings::of(host)?;
     let plan = job.plan(host.topology(), &surroundings.limits());
-    // The arguments are valid for this computer, but at present there is too little memory.
     let plan = plan.map_err(|failure| match failure {
-        Failure::Usage(message) => Failure::Run(surroundings.with_memory_left(message)),
-        failure => failure,
+        // The arguments are valid for this computer, but at present there is too little memory.
+        Failure::Usage(message) if job.plan(host.topology(), &surroundings::LIMITS).is_ok() => {
+            Failure::Run(surroundings.with_memory_left(message))
+        }
+        failure => with_cpus_left_out(failure, host),
     })?;
     let machine = MachineInfo::of(host.topology(), None);
     let steps = job.steps(&plan, host.topology());
@@ -213,18 +212,16 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
     let description = load(&common.machine)?;
     let limits = limits_of(&description);
     let (flags, hazards) = (&common.simulation, job.hazards());
-    let check = |topology: &Topology| job.plan(topology, &limits).map(drop);
     let identified = identity(&description, flags);
-    let machine = Simulated::build(
+    let (machine, plan) = Simulated::build(
         Path::new(&common.machine),
         description,
         flags,
         hazards,
         &files,
-        check,
+        |topology| job.plan(topology, &limits),
         |builder| builder,
     )?;
-    let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
     let options = SessionOptions::of(common.output.format, common.quiet, files)
         .with(job.sweep(&plan, identified)?)?;

@@ -127,22 +127,22 @@ pub(crate) fn limits_of(description: &Description) -> Limits {
 }
 
 impl Simulated {
-    /// Makes the machine and opens the file of its trace. `usual` is the reaction to hazards if no
-    /// flag sets it, and `set` adds further settings. Fails if `check` fails, or if a result would
-    /// replace the file `machine`.
-    pub fn build(
+    /// Plans the work, makes the machine and opens the file of its trace. `usual` is the reaction to
+    /// hazards if no flag sets it, and `set` adds further settings. Fails if `plan` fails, or if a
+    /// result would replace the file `machine`.
+    pub fn build<P>(
         machine: &Path,
         description: Description,
         flags: &SimulationArgs,
         usual: HazardWatch,
         files: &ResultFiles,
-        check: impl FnOnce(&Topology) -> Result<(), Failure>,
+        plan: impl FnOnce(&Topology) -> Result<P, Failure>,
         set: impl FnOnce(SimBuilder) -> SimBuilder,
-    ) -> Result<Self, Failure> {
+    ) -> Result<(Self, P), Failure> {
         files.refuse_to_replace(machine)?;
         // A machine that cannot do the work is refused before a file is written.
         let no_memory = |error: SimError| Failure::Run(error.to_string());
-        check(Sim::new(description.clone()).map_err(no_memory)?.topology())?;
+        let plan = plan(Sim::new(description.clone()).map_err(no_memory)?.topology())?;
         let title = description.title.clone();
         let how = Simulation {
             description: description.name.clone(),
@@ -169,14 +169,15 @@ impl Simulated {
             let trace = trace.insert(Trace::to(file));
             builder = builder.trace(Box::new(trace.clone()));
         }
-        Ok(Self {
+        let simulated = Self {
             sim: set(builder).build().map_err(no_memory)?,
             title,
             how,
             trace,
             counters: flags.counters_flag().is_some(),
             again,
-        })
+        };
+        Ok((simulated, plan))
     }
 
     pub fn info(&self) -> MachineInfo {

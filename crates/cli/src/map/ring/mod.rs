@@ -6,7 +6,7 @@ mod found;
 use std::path::{Path, PathBuf};
 
 use cellworks_apps::exchange::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
-use cellworks_machine::{CellId, Machine, Topology};
+use cellworks_machine::{CellId, Topology};
 use cellworks_mapping::read;
 use cellworks_mapping::{Pattern, Volumes};
 use cellworks_reproduce::simulate_rings;
@@ -197,16 +197,15 @@ pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
 fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     let description = load(&arguments.machine)?;
     let flags = SimulationArgs::default();
-    let machine = Simulated::build(
+    let (machine, plan) = Simulated::build(
         Path::new(&arguments.machine),
         description.clone(),
         &flags,
         HazardWatch::Off,
         &files,
-        |topology| plan(arguments, topology).map(drop),
+        |topology| plan(arguments, topology),
         |builder| builder,
     )?;
-    let plan = plan(arguments, machine.sim.topology())?;
     let header = Header::of(identity(&description, &flags), steps(&plan));
     let options = SessionOptions::of(arguments.output.format, arguments.quiet, files)
         .with(arguments.sweep.begin("map-ring", header)?)?;
