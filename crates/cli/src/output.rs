@@ -82,16 +82,6 @@ pub(crate) struct Views<R> {
     pub html: fn(&R) -> String,
 }
 
-impl<R: Serialize> Views<R> {
-    fn view(&self, result: &R, format: Format) -> String {
-        match format {
-            Format::Table => (self.table)(result, width()),
-            Format::Json => json::render(result),
-            Format::Csv => (self.csv)(result),
-        }
-    }
-}
-
 /// The number of columns if there is no terminal, as through a pipe: what most programs take there.
 const WIDTH_OF_A_PIPE: usize = 80;
 
@@ -194,13 +184,15 @@ pub(crate) fn show<R: Serialize>(
     } else {
         printed
     };
-    let mut end = print_to(&views.view(result, format), printed);
+    let view = |format| match format {
+        Some(Format::Table) => (views.table)(result, width()),
+        Some(Format::Json) => json::render(result),
+        Some(Format::Csv) => (views.csv)(result),
+        None => (views.html)(result),
+    };
+    let mut end = print_to(&view(Some(format)), printed);
     for (format, mut file) in files.0 {
-        let view = match format {
-            Some(format) => views.view(result, format),
-            None => (views.html)(result),
-        };
-        let saved = match file.write_all(view.as_bytes()) {
+        let saved = match file.write_all(view(format).as_bytes()) {
             Ok(()) => file.complete(),
             Err(error) => Err(file.failed(&error)),
         };

@@ -365,7 +365,8 @@ impl<S: Steps> Session<S> {
         thread::sleep(GRACE);
         // If a panic ended only this thread, the run could wait in `conclude` forever.
         let end = catch_unwind(AssertUnwindSafe(|| {
-            self.take(End::Interrupted, true).map(exit_code)
+            let found = self.lock().take();
+            found.map(|found| exit_code(self.finish(found, End::Interrupted, true)))
         }));
         match end {
             Ok(None) => {}
@@ -378,24 +379,19 @@ impl<S: Steps> Session<S> {
     ///
     /// If Ctrl-C has already reported the results, this function blocks until the process ends.
     pub fn conclude(&self, end: End) -> Result<(), Failure> {
-        match self.take(end, false) {
-            Some(end) => end,
+        let found = self.lock().take();
+        match found {
+            Some(found) => self.finish(found, end, false),
             None => loop {
                 thread::park();
             },
         }
     }
 
-    /// Prints and saves the results, or returns `None` if this was already done. `running` is true
-    /// if a step has not ended.
-    fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
-        // The lock is released before printing, which can block forever.
-        let found = self.lock().take()?;
-        self.progress.clear();
-        Some(self.finish(found, end, running))
-    }
-
+    /// Prints and saves the results, which the caller has taken: the lock is not held, because
+    /// printing can block forever. `running` is true if a step has not ended.
     fn finish(&self, found: Found<S>, end: End, running: bool) -> Result<(), Failure> {
+        self.progress.clear();
         let Found {
             steps,
             warnings,
