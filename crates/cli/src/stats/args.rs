@@ -217,7 +217,14 @@ pub(crate) enum Wanted {
 impl StatsArgs {
     /// Combines the flags to a request. The error is the reason why the flags do not fit together.
     pub fn wanted(&self) -> Result<Wanted, String> {
-        self.check_simulation()?;
+        // A function that is named twice is measured once.
+        let mut functions = Vec::new();
+        for function in &self.functions {
+            if !functions.contains(function) {
+                functions.push(*function);
+            }
+        }
+        self.check_simulation(functions.len())?;
         if let Some(function) = self.matrix {
             return Ok(Wanted::These(vec![self.matrix(function)?]));
         }
@@ -231,13 +238,13 @@ impl StatsArgs {
             ));
         }
         if self.samples && !self.common.output.has_json() {
-            let function = self.functions.first().copied().unwrap_or(Function::DmaGet);
+            let function = functions.first().copied().unwrap_or(Function::DmaGet);
             return Err(format!(
                 "--samples without --format json: samples are in JSON only\n  example: cellworks \
                  stats -f {function} --samples --format json"
             ));
         }
-        let Some(&function) = self.functions.first() else {
+        let Some(&function) = functions.first() else {
             return match first_given(&self.single_function_flags()) {
                 None => Ok(Wanted::Everything),
                 Some(flag) => Err(format!(
@@ -258,7 +265,6 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
-        let functions = self.distinct_functions();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
                 return Err(format!(
@@ -282,17 +288,6 @@ impl StatsArgs {
             ..Request::new(function)
         });
         Ok(Wanted::These(requests.collect()))
-    }
-
-    /// Returns the functions that the user has named, without repetitions.
-    fn distinct_functions(&self) -> Vec<Function> {
-        let mut functions = Vec::new();
-        for function in &self.functions {
-            if !functions.contains(function) {
-                functions.push(*function);
-            }
-        }
-        functions
     }
 
     fn matrix(&self, function: Function) -> Result<Request, String> {
@@ -363,8 +358,8 @@ impl StatsArgs {
     }
 
     /// Fails if a flag does not fit the machine, or if a flag of a single run is given for several
-    /// runs.
-    fn check_simulation(&self) -> Result<(), String> {
+    /// runs, such as those of several `functions`.
+    fn check_simulation(&self, functions: usize) -> Result<(), String> {
         let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
         let machine = self.machine_flag();
         if self.budget.is_some() && kind.capabilities().repeats {
@@ -395,7 +390,6 @@ impl StatsArgs {
                 ))
             });
         }
-        let functions = self.distinct_functions().len();
         match simulation.single_run_flag() {
             Some(flag) if functions > 1 => Err(format!(
                 "{flag} with {functions} functions: it is of one run, and each function has its own; name one \

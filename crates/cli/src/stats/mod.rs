@@ -12,19 +12,22 @@ use std::time::{Duration, Instant};
 use cellworks_machine::Topology;
 use cellworks_runner::Runner;
 use cellworks_sim::HazardWatch;
-use cellworks_stats::{Function, Limits, MeasureError, Measured, Readings, Visits};
+use cellworks_stats::{
+    Function, Iterations, Limits, MeasureError, Measured, Readings, Request, Visits,
+};
 
 pub(crate) use args::StatsArgs;
 
 use crate::args::span;
 use crate::failure::Failure;
-use crate::machine::{Job, on_machine};
+use crate::machine::{Job, Kind, on_machine};
 use crate::session::{End, Session};
 use crate::simulated::Sample;
 use args::Wanted;
 use doubts::Doubts;
+use explain::explain;
 use found::{Again, Found};
-use work::{Work, title_of};
+use work::{VISITS, Work, title_of};
 
 /// The longest time for the rounds of one visit if `stats` measures everything.
 const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(32);
@@ -59,10 +62,32 @@ impl Job for Stats<'_> {
     type Steps = Found;
 
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Work, Failure> {
-        match &self.wanted {
-            Wanted::These(requests) => Work::these(requests, topology, limits, self.arguments),
-            Wanted::Everything => Ok(Work::everything(topology, limits, self.arguments)),
-        }
+        let arguments = self.arguments;
+        let Wanted::These(requests) = &self.wanted else {
+            return Ok(Work::everything(topology, limits, arguments));
+        };
+        let plan = |request: &Request| {
+            request.plan(topology, limits).map_err(|error| {
+                let machine = arguments.machine_flag();
+                let message = explain(&error, request, topology, &machine);
+                Failure::Usage(Kind::of(&arguments.common.machine).say(message, topology))
+            })
+        };
+        let plans: Result<_, Failure> = requests.iter().map(plan).collect();
+        let has_iterations = |one: &Request| matches!(one.iterations, Iterations::Exactly(_));
+        let has_iterations = requests.iter().any(has_iterations);
+        let is_visited_once = topology.capabilities().repeats || has_iterations;
+        Ok(Work {
+            plans: plans?,
+            // If the user gives the total number of iterations, there is one visit.
+            visits: if is_visited_once { 1 } else { VISITS },
+            budget: None,
+            budget_of_a_matrix: arguments.budget_of_a_matrix(),
+            reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
+            until_trusted: arguments.until_trusted,
+            no_time: Vec::new(),
+            not_measured: Vec::new(),
+        })
     }
 
     fn steps(&self, work: &Work, topology: &Topology) -> Found {

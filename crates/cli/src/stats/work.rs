@@ -5,20 +5,15 @@ use std::time::Duration;
 
 use cellworks_machine::Topology;
 use cellworks_report::{NotMeasured, title};
-use cellworks_stats::{
-    Function, Iterations, Limits, Plan, Primitive, Readings, Request, characterize,
-};
+use cellworks_stats::{Function, Limits, Plan, Primitive, Readings, Request, characterize};
 
 use super::args::StatsArgs;
-use super::explain::explain;
 use crate::args::span;
-use crate::failure::Failure;
-use crate::machine::Kind;
 use crate::output::Format;
 
 /// The number of visits of each plan. A visit measures a part of the plan. Visits at different
 /// times show changes of the computer's state.
-const VISITS: u32 = 3;
+pub(super) const VISITS: u32 = 3;
 
 /// The longest time for each matrix if `stats` measures everything.
 const MATRIX_TIME_MAX: Duration = Duration::from_secs(2);
@@ -51,36 +46,6 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn these(
-        requests: &[Request],
-        topology: &Topology,
-        limits: &Limits,
-        arguments: &StatsArgs,
-    ) -> Result<Self, Failure> {
-        let plan = |request: &Request| {
-            request.plan(topology, limits).map_err(|error| {
-                let machine = arguments.machine_flag();
-                let message = explain(&error, request, topology, &machine);
-                Failure::Usage(Kind::of(&arguments.common.machine).say(message, topology))
-            })
-        };
-        let plans: Result<Vec<Plan>, Failure> = requests.iter().map(plan).collect();
-        let has_iterations = |one: &Request| matches!(one.iterations, Iterations::Exactly(_));
-        let has_iterations = requests.iter().any(has_iterations);
-        let is_visited_once = topology.capabilities().repeats || has_iterations;
-        Ok(Self {
-            plans: plans?,
-            // If the user gives the total number of iterations, there is one visit.
-            visits: if is_visited_once { 1 } else { VISITS },
-            budget: None,
-            budget_of_a_matrix: arguments.budget_of_a_matrix(),
-            reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
-            until_trusted: arguments.until_trusted,
-            no_time: Vec::new(),
-            not_measured: Vec::new(),
-        })
-    }
-
     pub fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
         // A machine on which operations always take the same time needs only one visit. With a
         // limit of real time, its results would depend on the speed of the simulation.
