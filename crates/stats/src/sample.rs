@@ -195,22 +195,6 @@ impl Stopwatch {
         }
     }
 
-    /// Times the iterations of a round, each a call of `operate`. Keeps the loop if the round
-    /// counts. Returns the first error of `operate`, which ends the loop.
-    pub fn time<E>(
-        &mut self,
-        round: Round,
-        now: impl Fn() -> Time,
-        operate: impl FnMut() -> Result<(), E>,
-    ) -> Result<RoundTimes, E> {
-        let timed = self.timed_loop(round.iterations, now, operate)?;
-        let times = timed.times();
-        if round.counts {
-            self.kept.push(timed);
-        }
-        Ok(times)
-    }
-
     pub fn into_rounds(self) -> Vec<TimedLoop> {
         self.kept
     }
@@ -231,12 +215,14 @@ impl Stopwatch {
         u32::try_from(by_clock).unwrap_or(u32::MAX).max(by_count)
     }
 
-    fn timed_loop<E>(
+    /// Times the iterations of a round, each a call of `operate`. Keeps the loop if the round
+    /// counts. Returns the first error of `operate`, which ends the loop.
+    pub fn time<E>(
         &mut self,
-        iterations: u32,
+        Round { iterations, counts }: Round,
         now: impl Fn() -> Time,
         mut operate: impl FnMut() -> Result<(), E>,
-    ) -> Result<TimedLoop, E> {
+    ) -> Result<RoundTimes, E> {
         let shortest = self.clock.shortest_batch();
         let mut batch = self.batch(iterations);
         let mut samples = Vec::with_capacity((iterations / batch) as usize + 1);
@@ -268,14 +254,19 @@ impl Stopwatch {
             (done, readings) = (0, 0);
         }
         self.iteration = Some(operating.per(iterations.max(1)));
-        Ok(TimedLoop {
+        let timed = TimedLoop {
             start,
             end: before,
             iterations,
             operating,
             median: median(&mut samples.clone()).unwrap_or_default(),
             samples,
-        })
+        };
+        let times = timed.times();
+        if counts {
+            self.kept.push(timed);
+        }
+        Ok(times)
     }
 }
 
@@ -725,8 +716,10 @@ mod tests {
         }
 
         fn timed_loop(&self, stopwatch: &mut Stopwatch, iterations: u32, ns: u64) -> TimedLoop {
-            let Ok(timed) = stopwatch.timed_loop(iterations, || self.read(), || self.operate(ns));
-            timed
+            let counts = true;
+            let round = Round { iterations, counts };
+            let Ok(_) = stopwatch.time(round, || self.read(), || self.operate(ns));
+            stopwatch.kept.pop().unwrap()
         }
     }
 

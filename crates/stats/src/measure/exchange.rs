@@ -9,16 +9,16 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, SignalRegister, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, SignalRegister, SpeId};
 
 use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks, receive};
-use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
+use super::crew::{Crew, READY, Work, conduct, work};
 use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Channel;
 use crate::plan::Plan;
 use crate::program::{FAILED, check, join};
-use crate::sample::{Stopwatch, TimedLoop};
+use crate::sample::Stopwatch;
 
 const REGISTER: SignalRegister = SignalRegister::One;
 /// The word that ends a partner's program, the only word with the most significant bit.
@@ -51,7 +51,27 @@ pub(super) fn measure<M: CellMachine>(
         }
         let rounds = match initiator {
             _ if !all_ready => Ok(Vec::new()),
-            None => by_ppe(ppe, plan, channel, partners),
+            None => {
+                let mut stopwatch = Stopwatch::new(1, || ppe.now());
+                let mut word = 0;
+                let mut exchange_with_each = || {
+                    for partner in partners {
+                        word = next(word);
+                        match channel {
+                            Channel::Mailbox => ppe.write_in_mbox(*partner, word),
+                            Channel::Signal => ppe.send_signal(*partner, REGISTER, word),
+                        }
+                        check(*partner, word, ppe.read_out_mbox(*partner, Outbound::Plain))?;
+                    }
+                    Ok::<_, Untrusted>(())
+                };
+                let conducted = conduct(&plan.pace, |round| {
+                    stopwatch.time(round, || ppe.now(), &mut exchange_with_each)
+                });
+                conducted
+                    .map(|()| stopwatch.into_rounds())
+                    .map_err(MeasureError::from)
+            }
             Some(initiator) => {
                 let block = block_of(partners.len());
                 let program = ppe.spawn_named(initiator, name, move |spe| {
@@ -63,7 +83,8 @@ pub(super) fn measure<M: CellMachine>(
                         })
                     })
                 });
-                by_spe(ppe, plan, program)
+                let results = Crew::measure(ppe, &plan.pace, vec![program]);
+                results.map(|mut results| results.swap_remove(0).0)
             }
         };
         for partner in partners {
@@ -81,40 +102,6 @@ pub(super) fn measure<M: CellMachine>(
         operations_per_iteration: partners.len(),
         ..Outcome::default()
     })
-}
-
-fn by_ppe<M: CellMachine>(
-    ppe: &Ppe<'_, '_, M>,
-    plan: &Plan,
-    channel: Channel,
-    partners: &[SpeId],
-) -> Result<Vec<TimedLoop>, MeasureError> {
-    let mut stopwatch = Stopwatch::new(1, || ppe.now());
-    let mut word = 0;
-    let mut exchange_with_each = || {
-        for partner in partners {
-            word = next(word);
-            match channel {
-                Channel::Mailbox => ppe.write_in_mbox(*partner, word),
-                Channel::Signal => ppe.send_signal(*partner, REGISTER, word),
-            }
-            check(*partner, word, ppe.read_out_mbox(*partner, Outbound::Plain))?;
-        }
-        Ok::<_, Untrusted>(())
-    };
-    conduct(&plan.pace, |round| {
-        stopwatch.time(round, || ppe.now(), &mut exchange_with_each)
-    })?;
-    Ok(stopwatch.into_rounds())
-}
-
-fn by_spe<'scope, M: CellMachine>(
-    ppe: &'scope Ppe<'scope, '_, M>,
-    plan: &Plan,
-    program: Handle<'scope, WorkResult<()>, M>,
-) -> Result<Vec<TimedLoop>, MeasureError> {
-    let mut results = Crew::measure(ppe, &plan.pace, vec![program])?;
-    Ok(results.swap_remove(0).0)
 }
 
 struct Initiator<'a> {
