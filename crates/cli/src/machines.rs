@@ -9,7 +9,6 @@ use crate::effects;
 use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::{Format, print, width};
-use crate::parts::kind_of;
 use crate::simulated::described;
 
 pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
@@ -93,6 +92,6 @@ fn in_list(machine: &Description) -> SimulatedMachine {
         cells: machine.cells.len(),
         memory_modules: modules.len(),
         memory_bytes_per_module: are_alike.then_some(bytes as usize),
-        interconnect: kind_of(&machine.interconnect).to_owned(),
+        interconnect: machine.interconnect.kind().to_owned(),
     }
 }

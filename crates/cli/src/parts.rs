@@ -1,6 +1,4 @@
-//! The parts of a machine, for reports. Only this file of the crate tells interconnects apart.
-
-use std::collections::BTreeMap;
+//! The parts of a machine, for reports.
 
 use cellworks_host::Described;
 use cellworks_machine::Machine;
@@ -8,13 +6,11 @@ use cellworks_report::{
     CacheInfo, CpuInfo, CpuLeftOut, ElementInfo, InterconnectInfo, MachineInfo, MachineReport,
     NumaNodeInfo, QuotaInfo, Simulation,
 };
-use cellworks_sim::{Description, Interconnect, Sim, SimError};
+use cellworks_sim::{Description, Element, Sim, SimError};
 
 use crate::args::Cpus;
 use crate::failure::Failure;
 use crate::surroundings::this_computer;
-
-const PACKET_BYTES: u64 = 128;
 
 pub(crate) fn of_this_computer(chosen: Option<&Cpus>) -> Result<MachineReport, Failure> {
     let host = this_computer(chosen)?;
@@ -78,86 +74,18 @@ pub(crate) fn of_description(description: &Description) -> Result<MachineReport,
         name: description.title.clone(),
         ..MachineInfo::of(sim.topology(), Some(how))
     };
-    let (kind, cells) = elements(description);
-    let kind = kind.to_owned();
+    let element = |element: Element| ElementInfo {
+        name: element.name,
+        tile: element.tile,
+    };
+    let cells = description.elements().into_iter();
     Ok(MachineReport {
-        interconnect: Some(InterconnectInfo { kind, cells }),
+        interconnect: Some(InterconnectInfo {
+            kind: description.interconnect.kind().to_owned(),
+            cells: cells
+                .map(|cell| cell.into_iter().map(element).collect())
+                .collect(),
+        }),
         ..MachineReport::of(info)
     })
-}
-
-/// Returns the kind of the interconnect, and the elements of each Cell.
-fn elements(description: &Description) -> (&'static str, Vec<Vec<ElementInfo>>) {
-    let mut ids = BTreeMap::new();
-    for (id, place) in description.spes().enumerate() {
-        ids.insert(place, id);
-    }
-    let element = |name: String| ElementInfo { name, tile: None };
-    // Programs identify SPEs by these ids.
-    let spe = |cell: u16, number: u16| match ids.get(&(cell, number)) {
-        Some(id) => format!("SPE {id}"),
-        None => format!("unused SPE{number}"),
-    };
-    let memories = |cell: u16| {
-        let modules = description.modules.iter().enumerate();
-        modules.filter(move |(_, module)| module.cell == cell)
-    };
-    let of_cell = |(cell, spes): (u16, &[u16])| -> Vec<ElementInfo> {
-        match &description.interconnect {
-            Interconnect::Rings(rings) => {
-                let name = |name: &String| match name.strip_prefix("SPE").map(str::parse) {
-                    Some(Ok(number)) => spe(cell, number),
-                    _ => name.clone(),
-                };
-                rings.elements.iter().map(name).map(element).collect()
-            }
-            Interconnect::Mesh(mesh) => {
-                let columns = u16::try_from(mesh.columns.value).unwrap_or(u16::MAX);
-                let spes = spes.iter().map(|number| ElementInfo {
-                    name: spe(cell, *number),
-                    tile: Some([number % columns, number / columns]),
-                });
-                let memories = memories(cell).map(|(number, module)| ElementInfo {
-                    name: format!("memory {number}"),
-                    tile: module.tile,
-                });
-                let ppe = ElementInfo {
-                    name: "PPE".to_owned(),
-                    tile: Some(mesh.ppe_tile),
-                };
-                spes.chain(memories).chain([ppe]).collect()
-            }
-            Interconnect::Crossbar(_) | Interconnect::Matrix(_) => {
-                let spes = spes.iter().map(|number| spe(cell, *number));
-                let memories = memories(cell).map(|(number, _)| format!("memory {number}"));
-                let all = ["PPE".to_owned()].into_iter().chain(spes).chain(memories);
-                all.map(element).collect()
-            }
-        }
-    };
-    let cells = description.cells.iter().map(|cell| cell.spes.as_slice());
-    let cells = (0..).zip(cells).map(of_cell).collect();
-    (kind_of(&description.interconnect), cells)
-}
-
-pub(crate) fn kind_of(interconnect: &Interconnect) -> &'static str {
-    match interconnect {
-        Interconnect::Rings(_) => "rings",
-        Interconnect::Mesh(_) => "mesh",
-        Interconnect::Crossbar(_) => "crossbar",
-        Interconnect::Matrix(_) => "matrix",
-    }
-}
-
-/// Returns the bandwidth of the port of an SPE in each direction.
-pub(crate) fn port_bytes_per_s(description: &Description) -> u64 {
-    match &description.interconnect {
-        Interconnect::Rings(rings) => {
-            let packet_cycles = rings.packet_bus_cycles.value.max(1);
-            PACKET_BYTES * description.clock.bus_hz.value / packet_cycles
-        }
-        Interconnect::Mesh(mesh) => mesh.link_bytes_per_s.value,
-        Interconnect::Crossbar(crossbar) => crossbar.port_bytes_per_s.value,
-        Interconnect::Matrix(matrix) => matrix.port_bytes_per_s.value,
-    }
 }

@@ -22,7 +22,6 @@ use crate::failure::Failure;
 use crate::message::warn;
 use crate::output::{Printed, ResultFiles, combine, print_to, width};
 use crate::output_file::OutputFile;
-use crate::parts::port_bytes_per_s;
 use crate::session::{End, Session, SessionOptions, Steps};
 use crate::surroundings;
 
@@ -121,7 +120,11 @@ pub(crate) fn limits_of(description: &Description) -> Limits {
         // A sixteenth of the memory is left for everything besides the buffers.
         memory_bytes_max: size(module_bytes.unwrap_or(0) / 16 * 15),
         staging_bytes_max: Some(STAGING_BYTES_MAX.min(local_store_bytes / VIEWS)),
-        bandwidth_bytes_per_s_max: Some(port_bytes_per_s(description)),
+        bandwidth_bytes_per_s_max: Some(
+            description
+                .interconnect
+                .port_bytes_per_s(&description.clock),
+        ),
         ..surroundings::LIMITS
     }
 }

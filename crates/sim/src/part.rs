@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use crate::description::{Description, Interconnect, Quantity};
+use crate::description::{Description, Quantity};
 
 /// A part of a machine that can limit a run: see [`SimBuilder::free`](crate::SimBuilder::free).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,35 +110,8 @@ impl Part {
                     set(&mut module.accept_ps, 0);
                 }
             }
-            Self::Ways => match &mut machine.interconnect {
-                Interconnect::Rings(rings) => {
-                    for direction in [&mut rings.clockwise, &mut rings.counterclockwise] {
-                        // A machine may have no ring of a direction.
-                        let has_rings = direction.value > 0;
-                        set(direction, if has_rings { 16 } else { 0 });
-                    }
-                    set(&mut rings.start_interval_bus_cycles, 1);
-                    set(&mut rings.hop_bus_cycles, 1);
-                }
-                Interconnect::Mesh(mesh) => {
-                    set(&mut mesh.hop_ps, 0);
-                    set(&mut mesh.link_bytes_per_s, FAST);
-                }
-                Interconnect::Crossbar(crossbar) => set(&mut crossbar.latency_ps, 0),
-                Interconnect::Matrix(matrix) => {
-                    set(&mut matrix.to_memory_ps, 0);
-                    matrix
-                        .one_way_ps
-                        .iter_mut()
-                        .flatten()
-                        .for_each(|ps| *ps = 0);
-                }
-            },
-            Self::Ports => match &mut machine.interconnect {
-                Interconnect::Crossbar(crossbar) => set(&mut crossbar.port_bytes_per_s, FAST),
-                Interconnect::Matrix(matrix) => set(&mut matrix.port_bytes_per_s, FAST),
-                Interconnect::Rings(_) | Interconnect::Mesh(_) => {}
-            },
+            Self::Ways => machine.interconnect.free_ways(FAST),
+            Self::Ports => machine.interconnect.free_ports(FAST),
             Self::CommandBus => {
                 let command = &mut machine.command;
                 set(&mut command.phase_bus_cycles, 1);

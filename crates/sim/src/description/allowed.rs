@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use super::interconnect::KINDS;
+
 #[derive(Clone, Copy)]
 pub(super) struct Whole {
     least: u64,
@@ -56,8 +58,6 @@ impl Display for Digits {
         write!(f, "{}_{:03}", Digits(self.0 / 1_000), self.0 % 1_000)
     }
 }
-
-pub(super) const KINDS: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
 
 /// Returns the table and the key of a path: `memory` and `banks` for `memory[1].banks`. An index or
 /// `.value` at the end of a path is not part of the key.

@@ -15,6 +15,7 @@ mod allowed;
 mod check;
 mod error;
 mod file;
+mod interconnect;
 #[cfg(test)]
 mod keys;
 mod load;
@@ -26,12 +27,10 @@ mod tests;
 mod write;
 
 pub use error::DescriptionError;
+pub use interconnect::*;
 pub use load::LoadError;
 
-use std::fmt;
-
-use serde::de::{EnumAccess, Error as _, VariantAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// A parameter: a number, the source of the number, and how sure the number is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,14 +89,14 @@ pub struct Description {
     /// The clocks.
     pub clock: Clock,
     /// The chips, `[[cell]]`, from Cell 0 on. A machine with rings has one or two Cells. A machine
-    /// with a mesh, a crossbar or a matrix has one Cell.
+    /// with another interconnect has one Cell.
     #[serde(rename = "cell")]
     pub cells: Vec<Cell>,
     /// The memory modules, `[[memory]]`, from module 0 on. On rings, a Cell has at most one module.
     #[serde(rename = "memory")]
     pub modules: Vec<MemoryModule>,
     /// The interconnect that carries data between the elements of a Cell.
-    #[serde(deserialize_with = "interconnect")]
+    #[serde(deserialize_with = "interconnect::read")]
     pub interconnect: Interconnect,
     /// The bus that carries commands.
     pub command: CommandBus,
@@ -195,123 +194,6 @@ pub struct MemoryModule {
     pub refresh_interval_ps: Quantity,
     /// How long the memory is not available during a refresh.
     pub refresh_ps: Quantity,
-}
-
-/// The interconnect that carries data between the elements of a Cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Interconnect {
-    /// Rings like those of the Element Interconnect Bus.
-    Rings(Rings),
-    /// A mesh of tiles. Data is routed first along the row and then along the column.
-    Mesh(Mesh),
-    /// Every element reaches every other element in the same time.
-    Crossbar(Crossbar),
-    /// A measured one-way time for each pair of SPEs.
-    Matrix(Matrix),
-}
-
-/// Reads an interconnect, first its key `kind`, which decides the other keys. Errors of the code
-/// that serde derives have no line number, because this code reads all keys before the kind.
-fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
-    struct Kinds;
-
-    impl<'de> Visitor<'de> for Kinds {
-        type Value = Interconnect;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an interconnect")
-        }
-
-        fn visit_newtype_struct<D: Deserializer<'de>>(
-            self,
-            from: D,
-        ) -> Result<Interconnect, D::Error> {
-            Interconnect::deserialize(from)
-        }
-
-        fn visit_enum<A: EnumAccess<'de>>(self, from: A) -> Result<Interconnect, A::Error> {
-            let (kind, table) = from.variant::<String>()?;
-            match kind.as_str() {
-                "rings" => table.newtype_variant().map(Interconnect::Rings),
-                "mesh" => table.newtype_variant().map(Interconnect::Mesh),
-                "crossbar" => table.newtype_variant().map(Interconnect::Crossbar),
-                "matrix" => table.newtype_variant().map(Interconnect::Matrix),
-                _ => Err(A::Error::unknown_variant(&kind, &allowed::KINDS)),
-            }
-        }
-    }
-
-    from.deserialize_newtype_struct("Interconnect", Kinds)
-}
-
-/// Data rings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Rings {
-    /// The elements of a Cell in ring order: `PPE`, any number of SPEs (`SPE0`, `SPE1` and so on),
-    /// `MIC`, `IOIF0`, `IOIF1`. The link to the other Cell is at `IOIF0`.
-    pub elements: Vec<String>,
-    /// The source of the order of the elements.
-    pub elements_source: String,
-    /// The number of rings that run in the order of the elements.
-    pub clockwise: Quantity,
-    /// The number of rings that run against the order of the elements.
-    pub counterclockwise: Quantity,
-    /// How long a packet of up to 128 bytes occupies a segment, and the ports at its ends.
-    pub packet_bus_cycles: Quantity,
-    /// How long a packet takes from one element to the next.
-    pub hop_bus_cycles: Quantity,
-    /// The shortest time between the starts of two packets on one ring.
-    pub start_interval_bus_cycles: Quantity,
-    /// The longest way that a packet may take, in hops.
-    pub hops_max: Quantity,
-}
-
-/// A mesh of tiles, which are numbered along the rows. SPE number n is on tile n.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Mesh {
-    /// The number of tiles in a row.
-    pub columns: Quantity,
-    /// The number of tiles in a column.
-    pub rows: Quantity,
-    /// The column and row of the PPE's tile.
-    pub ppe_tile: [u16; 2],
-    /// How long the head of a packet takes from one tile to the next.
-    pub hop_ps: Quantity,
-    /// The data rate of a link between two tiles, in bytes a second for each direction.
-    pub link_bytes_per_s: Quantity,
-}
-
-/// A crossbar.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Crossbar {
-    /// How long the head of a packet takes from one element to any other.
-    pub latency_ps: Quantity,
-    /// The data rate of an element's port, in bytes a second for each direction.
-    pub port_bytes_per_s: Quantity,
-}
-
-/// Measured one-way times between SPEs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Matrix {
-    /// The one-way times from SPE to SPE, in picoseconds. Each sending SPE has a row, with a column
-    /// for each receiving SPE. On the diagonal an SPE sends to its own local store.
-    pub one_way_ps: Vec<Vec<u64>>,
-    /// The source of the times.
-    pub one_way_source: String,
-    /// The one-way time between an SPE and the memory or the PPE.
-    pub to_memory_ps: Quantity,
-    /// The data rate of an element's port, in bytes a second for each direction.
-    pub port_bytes_per_s: Quantity,
 }
 
 /// The bus that carries commands. Every bus request begins with a command.

@@ -17,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::DescriptionError;
 use super::file::File;
+use super::interconnect::KINDS;
 use super::nearest::nearest;
 use super::*;
 
@@ -373,7 +374,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
             None => return Err(self.locate(Refused::missing_field(TAG))),
         };
         let kind = self.inner(path, kind);
-        let word = kind.word(&allowed::KINDS);
+        let word = kind.word(&KINDS);
         if kind.value.get_ref().as_str() != Some(word) {
             // If the kind is wrong, the other keys cannot be checked.
             self.file.make_up(&self.path);
