@@ -509,6 +509,19 @@ fn a_graph_is_run_with_packets_of_its_volumes() {
 }
 
 #[test]
+fn a_warning_about_a_graph_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = folder.path().join("two.txt");
+    fs::write(&graph, "0 1\n1 0\n").unwrap();
+    let graph = graph.display();
+    let told = ring(&format!(
+        "--machine ps3 --runs 2 --rounds 5 --graph {graph}"
+    ));
+    let warning = format!("{graph}: it is read as a matrix of 2 tasks");
+    assert_eq!(told.err.matches(&warning).count(), 1, "{}", told.err);
+}
+
+#[test]
 fn a_pattern_runs_on_this_computer() {
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
         return skipped("two tasks take two CPUs");
