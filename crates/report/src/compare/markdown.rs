@@ -1,6 +1,6 @@
 //! Comparisons as Markdown, for a comment on a pull request.
 
-use super::views::{self, Group, factor, groups, in_unit, left_out, summary};
+use super::views::{self, Group, factor, groups, in_unit, interval, left_out, summary};
 use super::{Comparison, Kind, Ratio, Verdict};
 
 /// The bytes of a table after which further rows are left out. A comment on GitHub has at most
@@ -75,15 +75,13 @@ fn beyond(comparison: &Comparison, verdict: Verdict) -> Vec<&Ratio> {
 
 fn row(group: &Group<'_>, ratio: &Ratio) -> String {
     let value = |value| in_unit(value, &ratio.value_unit);
-    let interval = ratio.interval.map_or(String::new(), |interval| {
-        format!("{} to {}", factor(interval.low), factor(interval.high))
-    });
     format!(
-        "| {} | {} | {} | {} | {interval} |\n",
+        "| {} | {} | {} | {} | {} |\n",
         group.name_of(ratio).replace('|', "\\|"),
         value(ratio.a),
         value(ratio.b),
-        factor(ratio.value)
+        factor(ratio.value),
+        interval(ratio)
     )
 }
 

@@ -233,14 +233,8 @@ impl Axis {
         let middle = HEIGHT / 2.0;
         let at = self.place(ratio.value);
         let position = self.position(ratio.value);
-        let interval = ratio
-            .interval
-            .map(|RatioInterval { low, high }| format!("\n{} to {}", factor(low), factor(high)));
-        let hover = format!(
-            "{} times{}",
-            factor(ratio.value),
-            interval.unwrap_or_default()
-        );
+        let hover = format!("{} times\n{}", factor(ratio.value), views::interval(ratio));
+        let hover = hover.trim_end();
         html! {
             svg class={ "ratio " (views::verdict(ratio.verdict)) } viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
                 role="img" aria-label=(hover) data-hover=(hover) {

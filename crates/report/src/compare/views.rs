@@ -151,9 +151,6 @@ impl Group<'_> {
     }
 
     fn row(&self, ratio: &Ratio) -> Vec<String> {
-        let interval = ratio
-            .interval
-            .map(|interval| format!("{} to {}", factor(interval.low), factor(interval.high)));
         let value = |value| in_unit(value, &ratio.value_unit);
         let range = |spread: Option<Spread>| match spread {
             Some(Spread { low, high, .. }) => format!("{} to {}", value(low), value(high)),
@@ -165,7 +162,7 @@ impl Group<'_> {
             value(ratio.b),
             range(ratio.spread_of_b),
             factor(ratio.value),
-            interval.unwrap_or_default(),
+            interval(ratio),
             match ratio.verdict {
                 Verdict::Undecided => String::new(),
                 decided => verdict(decided).to_owned(),
@@ -208,6 +205,14 @@ pub(super) fn factor(ratio: f64) -> String {
         ..10.0 => format!("{ratio:.3}"),
         _ => plain(ratio),
     }
+}
+
+/// Returns the ends of the interval of a ratio, or an empty text if there is none.
+pub(super) fn interval(ratio: &Ratio) -> String {
+    let interval = ratio.interval.as_ref();
+    interval.map_or_else(String::new, |interval| {
+        format!("{} to {}", factor(interval.low), factor(interval.high))
+    })
 }
 
 /// Returns the value of a parameter. Where the data of a measurement lies is named as `stats` names

@@ -192,42 +192,29 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
         whole(iterations as usize),
         report.seed
     );
-    let average = report.result("average");
-    let times = average.zip(report.result("cost"));
-    let times = times.filter(|(_, cost)| *cost > 0.0);
-    let by_chance = times.map_or_else(String::new, |(average, cost)| {
-        format!(
-            "what a placement by chance costs on average: {} times as much",
-            figures(average / cost)
-        )
-    });
+    let cost = report.result("cost");
+    let [average, in_order, worst] = ["average", "in_order", "worst"].map(|of| report.result(of));
+    let compared = |what: &str, value: Option<f64>| match (value, cost) {
+        (Some(value), Some(cost)) if cost > 0.0 => {
+            format!("{what}: {} times as much", figures(value / cost))
+        }
+        _ => String::new(),
+    };
+    let most = if report.worst_proven {
+        "no placement costs more"
+    } else {
+        "the most that was found for a placement"
+    };
     let unit = report.problem.unit.as_ref();
     let summed = format!(
         "volume times cost{} of each pair, both directions added up",
         unit.map_or_else(String::new, |unit| format!(" in {unit}"))
     );
-    let in_order = report.result("in_order");
-    let times = in_order.zip(report.result("cost"));
-    let times = times.filter(|(_, cost)| *cost > 0.0);
-    let ordered = times.map_or_else(String::new, |(in_order, cost)| {
-        format!(
-            "what the tasks cost in the order of the places: {} times as much",
-            figures(in_order / cost)
-        )
-    });
-    let worst = report.result("worst");
-    let times = worst.zip(report.result("cost"));
-    let times = times.filter(|(_, cost)| *cost > 0.0);
-    let badly = times.map_or_else(String::new, |(worst, cost)| {
-        let most = if report.worst_proven {
-            "no placement costs more"
-        } else {
-            "the most that was found for a placement"
-        };
-        format!("{most}: {} times as much", figures(worst / cost))
-    });
+    let by_chance = compared("what a placement by chance costs on average", average);
+    let ordered = compared("what the tasks cost in the order of the places", in_order);
+    let badly = compared(most, worst);
     let rows: [(&str, Option<String>, &str); 8] = [
-        ("cost", report.result("cost").map(amount), &summed),
+        ("cost", cost.map(amount), &summed),
         ("bound", report.result("bound").map(amount), meaning),
         (
             "gap",
