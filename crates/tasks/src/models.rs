@@ -5,6 +5,7 @@
 //!
 //! - The second closure (half) of a `join` is run once, by its owner or by another worker. The
 //!   owner frees the half only when the other worker no longer uses it.
+//! - Each job with a half to offer is in the list in which other workers look.
 //! - The owner of a scope is woken when its tasks have ended, and may then free the scope.
 //! - No worker sleeps while a queue holds a job. No main program sleeps while a queue has room.
 //! - While a worker sleeps, the next `join` of another worker offers it a half: the owner of the
@@ -16,7 +17,7 @@ use loom::sync::{Arc, Condvar};
 use loom::thread;
 
 use crate::join::halves::Halves;
-use crate::join::offer::State;
+use crate::join::offer::{State, Waiter};
 use crate::join::request::{Exchange, Request};
 use crate::scope::count::Count;
 use crate::shared::fresh_room::FreshRoom;
@@ -149,6 +150,34 @@ fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
 }
 
 #[test]
+fn the_owner_of_a_half_is_woken_by_its_name() {
+    check(None, || {
+        let offer = Arc::new((State::new(), Waiter::default()));
+        let half = Lent::new();
+        let taker = {
+            let (offer, half) = (Arc::clone(&offer), Arc::clone(&half));
+            thread::spawn(move || {
+                if offer.0.take() {
+                    half.add(1);
+                    offer.0.end();
+                    let owner: Option<Arc<Seat>> = offer.1.take();
+                    owner.into_iter().for_each(|owner| owner.notify());
+                }
+            })
+        };
+        if offer.0.withdraw() {
+            half.add(1);
+        } else {
+            let owner = Arc::new(Seat::default());
+            offer.1.set(Arc::clone(&owner));
+            owner.wait_until(|| offer.0.has_ended());
+        }
+        assert_eq!(half.take(), 1);
+        taker.join().unwrap();
+    });
+}
+
+#[test]
 fn two_workers_do_not_both_take_a_half() {
     check(Some(3), || {
         let (offer, half) = (Arc::new(State::new()), Lent::new());
@@ -219,49 +248,107 @@ fn another_worker_offers_halves_that_have_moved() {
 /// An owner adds halves and removes them in an order. Another worker offers halves for the owner,
 /// and runs what it has offered.
 fn offered_for_the_owner<const N: usize>(switches: Option<usize>, room: usize, order: [usize; N]) {
-    type Offer = Arc<(State, usize)>;
-    struct Job(Halves<usize, Offer>);
-    // SAFETY: the other worker calls `offer_for_owner` alone.
-    unsafe impl Send for Job {}
-    // SAFETY: as above.
-    unsafe impl Sync for Job {}
     check(switches, move || {
-        let job = Arc::new(Job(Halves::with_room(room)));
-        let halves: [_; N] = std::array::from_fn(|_| Lent::new());
-        let owner = Arc::new(Seat::default());
+        let job = Job::<N>::new(room);
         let other = {
-            let (job, halves, owner) = (Arc::clone(&job), halves.clone(), Arc::clone(&owner));
+            let job = Arc::clone(&job);
+            thread::spawn(move || (0..N).for_each(|_| job.run_offered(job.offer())))
+        };
+        let places: [usize; N] = std::array::from_fn(|half| job.halves.add(half, || ()));
+        order
+            .into_iter()
+            .for_each(|half| job.end(half, places[half]));
+        assert!(!job.halves.has_private());
+        other.join().unwrap();
+    });
+}
+
+/// The owner leaves its job out of the list of its jobs while the job has no half to offer. Another
+/// worker offers halves only of a job in the list.
+#[test]
+fn a_job_with_a_half_to_offer_is_in_the_list() {
+    check(Some(3), || {
+        let (job, is_listed) = (Job::<2>::new(2), Arc::new(Mutex::new(true)));
+        let other = {
+            let (job, is_listed) = (Arc::clone(&job), Arc::clone(&is_listed));
             thread::spawn(move || {
-                for _ in 0..N {
-                    let offer = |half| Arc::new((State::new(), half));
-                    // SAFETY: the job is alive.
-                    let offered = unsafe { Halves::offer_for_owner(&raw const job.0, offer) };
-                    let Some(offer) = offered else { continue };
-                    if offer.0.take() {
-                        halves[offer.1].add(1);
-                        offer.0.end();
-                        owner.notify();
-                    }
+                for _ in 0..2 {
+                    let is_listed = is_listed.lock().unwrap();
+                    let offered = is_listed.then(|| job.offer()).flatten();
+                    drop(is_listed);
+                    job.run_offered(offered);
                 }
             })
         };
-        let places: [usize; N] = std::array::from_fn(|half| job.0.add(half));
-        for half in order {
-            if !job.0.remove_newest(places[half])
-                && let Some(offer) = job.0.remove(|it| it == half)
-                && !offer.0.withdraw()
-            {
-                assert_eq!(offer.1, half);
-                owner.wait_until(|| offer.0.has_ended());
-            } else {
-                halves[half].add(1);
-            }
-            // The half was run once, and its memory is used for another purpose.
-            assert_eq!(halves[half].take(), 1);
+        let shorten = || {
+            let mut is_listed = is_listed.lock().unwrap();
+            *is_listed = *is_listed && !job.halves.leave_out();
+            assert_eq!(*is_listed, job.halves.has_private());
+        };
+        for half in 0..2 {
+            let list = || *is_listed.lock().unwrap() = true;
+            let place = job.halves.add(half, list);
+            shorten();
+            job.end(half, place);
+            shorten();
         }
-        assert!(!job.0.has_private());
         other.join().unwrap();
     });
+}
+
+/// The halves of a job with `N` joins, and what the halves use.
+struct Job<const N: usize> {
+    halves: Halves<usize, Arc<(State, usize)>>,
+    lent: [Arc<Lent>; N],
+    owner: Seat,
+}
+
+// SAFETY: the other worker calls `offer` and `run_offered` alone.
+unsafe impl<const N: usize> Send for Job<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Sync for Job<N> {}
+
+impl<const N: usize> Job<N> {
+    fn new(room: usize) -> Arc<Self> {
+        Arc::new(Self {
+            halves: Halves::with_room(room),
+            lent: std::array::from_fn(|_| Lent::new()),
+            owner: Seat::default(),
+        })
+    }
+
+    /// Offers the oldest half, on another worker.
+    fn offer(&self) -> Option<Arc<(State, usize)>> {
+        let offer = |half| Arc::new((State::new(), half));
+        // SAFETY: the job is alive.
+        unsafe { Halves::offer_for_owner(&raw const self.halves, offer) }
+    }
+
+    /// Runs a half that the owner has not taken back, on another worker.
+    fn run_offered(&self, offered: Option<Arc<(State, usize)>>) {
+        if let Some(offer) = offered
+            && offer.0.take()
+        {
+            self.lent[offer.1].add(1);
+            offer.0.end();
+            self.owner.notify();
+        }
+    }
+
+    /// Ends a join as its owner: removes the half, and runs it or waits for it.
+    fn end(&self, half: usize, place: usize) {
+        if !self.halves.remove_newest(place)
+            && let Some(offer) = self.halves.remove(|it| it == half)
+            && !offer.0.withdraw()
+        {
+            assert_eq!(offer.1, half);
+            self.owner.wait_until(|| offer.0.has_ended());
+        } else {
+            self.lent[half].add(1);
+        }
+        // The half was run once, and its memory is used for another purpose.
+        assert_eq!(self.lent[half].take(), 1);
+    }
 }
 
 struct Scope {

@@ -95,8 +95,11 @@ pub(crate) struct Halves<H, T> {
     buffer: AtomicPtr<Slot<H>>,
     slots: Cell<usize>,
     /// The number of halves for which there is room without the lock of the offers: `slots`, or 0
-    /// while `in_place_from` is [`MOVED`].
+    /// while `in_place_from` is [`MOVED`] or `is_left_out` is true.
     room: Cell<usize>,
+    /// Whether the list of the worker's jobs does not have this job: see
+    /// [`leave_out`](Self::leave_out).
+    is_left_out: Cell<bool>,
     /// The number of halves. Only the owner changes it. Too small or, while `in_place_from` is
     /// [`MOVED`], too large for a moment in [`remove_newest`](Self::remove_newest).
     len: AtomicUsize,
@@ -123,6 +126,7 @@ impl<H: Copy, T: Clone> Halves<H, T> {
             buffer: AtomicPtr::new(new_buffer(room)),
             slots: Cell::new(room),
             room: Cell::new(room),
+            is_left_out: Cell::new(false),
             len: AtomicUsize::new(0),
             in_place_from: AtomicUsize::new(0),
             offers: Mutex::new(Offers {
@@ -133,11 +137,12 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     }
 
     /// Adds a half and returns its place. The closure must not move until the half is removed.
+    /// `list` puts the job back into the list of the worker's jobs, if it was left out.
     #[inline(always)]
-    pub(crate) fn add(&self, half: H) -> usize {
+    pub(crate) fn add(&self, half: H, list: impl FnOnce()) -> usize {
         let place = self.len.load(Ordering::Relaxed);
         if place >= self.room.get() {
-            self.add_locked(half);
+            self.add_locked(half, list);
             return place;
         }
         // SAFETY: the slot exists, and other workers read only slots below `len`.
@@ -199,9 +204,21 @@ impl<H: Copy, T: Clone> Halves<H, T> {
             _ => MOVED,
         };
         self.in_place_from.store(in_place_from, Ordering::Relaxed);
-        let is_moved = in_place_from == MOVED;
-        self.room.set(if is_moved { 0 } else { self.slots.get() });
+        let is_locked = in_place_from == MOVED || self.is_left_out.get();
+        self.room.set(if is_locked { 0 } else { self.slots.get() });
         offer
+    }
+
+    /// Returns true if no half is left that was not offered. Then the worker takes the job out of
+    /// the list of its jobs, and the next [`add`](Self::add) puts the job back. The list is locked,
+    /// so that no other worker offers a half meanwhile.
+    pub(crate) fn leave_out(&self) -> bool {
+        if self.has_private() {
+            return false;
+        }
+        self.is_left_out.set(true);
+        self.room.set(0);
+        true
     }
 
     /// Returns whether a half may be at another place than that at which it was added. The result
@@ -294,7 +311,12 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     /// Adds a half for which there is no room without the lock. Doubles the buffer if it is full.
     #[cold]
     #[inline(never)]
-    fn add_locked(&self, half: H) {
+    fn add_locked(&self, half: H, list: impl FnOnce()) {
+        // Before the offers are locked: other workers lock the list first. The half need not be
+        // there yet, because a worker that looks earlier has asked this one for work.
+        if self.is_left_out.replace(false) {
+            list();
+        }
         let mut offers = locked(&self.offers);
         let place = self.len.load(Ordering::Relaxed);
         let slots = self.slots.get();
@@ -395,7 +417,7 @@ mod tests {
                         let Some(closure) = (0..CLOSURES).find(is_free) else {
                             continue;
                         };
-                        expected.push((closure, halves.add(closure), false));
+                        expected.push((closure, halves.add(closure, || ()), false));
                     }
                     by @ (1 | 2) => {
                         let oldest = expected.iter_mut().find(|it| !it.2);

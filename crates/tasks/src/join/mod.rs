@@ -85,7 +85,7 @@ macro_rules! run_both {
         };
         let closure = (&raw const second).cast();
         let half = Half::new(Second::<B, RB>::run::<S>, closure);
-        let place = $worker.job().halves.add(half);
+        let place = $worker.add_half(half);
         let first = $worker.guarded(|| {
             let () = $begin;
             $first($worker)
@@ -151,6 +151,13 @@ impl<S: Spe> Worker<'_, S> {
         run_both!(self, first, second, ())
     }
 
+    /// Adds a half to the job, and returns its place.
+    #[inline(always)]
+    fn add_half(&self, half: Half<S>) -> usize {
+        let list = move || self.program().requests.list(self.job());
+        self.job().halves.add(half, list)
+    }
+
     /// Ends a `join` whose half was offered, or is not the newest half of the job.
     #[cold]
     #[inline(never)]
@@ -200,8 +207,14 @@ impl<S: Spe> Worker<'_, S> {
         match offer {
             Some(offer) if !offer.state.withdraw() => {
                 let why = "another worker to end its half of a join";
-                let waited =
-                    self.wait_for(&why, WokenBy::Notification, &mut || offer.state.has_ended());
+                let woken_by = match &offer.waiter {
+                    None => WokenBy::Notification,
+                    Some(waiter) => {
+                        waiter.set(self.sleeper());
+                        WokenBy::Name
+                    }
+                };
+                let waited = self.wait_for(&why, woken_by, &mut || offer.state.has_ended());
                 // SAFETY: the offer has ended, so the result is written and no other worker uses
                 // `second`.
                 Err((waited, unsafe { (*second.result.get()).assume_init_read() }))

@@ -12,11 +12,11 @@
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
 // the clock. Now an idle worker has work in less than 100 us: by a request, or without the owner.
 
-use cellworks_machine::{Processor, Spe};
+use cellworks_machine::{Processor, Sleeper, Spe};
 
 use crate::phase::node::CurrentTask;
 use crate::scope::closure::Half;
-use crate::sync::{AtomicU8, Ordering};
+use crate::sync::{AtomicU8, Mutex, Ordering, locked};
 
 /// An offer of a half, which is on the stack of the caller of `join` (the owner).
 pub struct Offer<S: Spe> {
@@ -26,6 +26,20 @@ pub struct Offer<S: Spe> {
     pub(crate) owner: Processor,
     /// The task whose code has called `join`. It has not ended while `half` is valid.
     pub(crate) current: CurrentTask<S>,
+    /// The thread that waits for the end, if it waits by name. `None` if it waits for a notification
+    /// of the owner, which takes less time while few threads wait.
+    pub(crate) waiter: Option<Box<Waiter<Sleeper>>>,
+}
+
+impl<S: Spe> Offer<S> {
+    /// Records the end of the half that this worker has run, and wakes the thread that waits.
+    pub(crate) fn end(&self, spe: &S) {
+        self.state.end();
+        match &self.waiter {
+            None => spe.notify(self.owner),
+            Some(waiter) => waiter.take().into_iter().for_each(|it| spe.wake(it)),
+        }
+    }
 }
 
 // SAFETY: only the worker that has taken the offer uses the half, see `Worker::join`.
@@ -74,5 +88,26 @@ impl State {
     /// Returns whether the closure has ended. If so, its writes are visible to the owner.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == ENDED
+    }
+}
+
+/// The thread that waits for the end of an offer, by its name of the type `T`.
+pub(crate) struct Waiter<T>(Mutex<Option<T>>);
+
+impl<T> Default for Waiter<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T> Waiter<T> {
+    /// Sets the thread, which then checks whether the offer has ended, and waits to be woken.
+    pub(crate) fn set(&self, thread: T) {
+        *locked(&self.0) = Some(thread);
+    }
+
+    /// Takes the thread, after the offer has ended. A thread that is set later finds the end.
+    pub(crate) fn take(&self) -> Option<T> {
+        locked(&self.0).take()
     }
 }

@@ -21,6 +21,7 @@ pub(crate) mod job;
 pub(crate) mod room;
 pub(crate) mod sleepers;
 
+use std::collections::VecDeque;
 use std::sync::{OnceLock, atomic};
 
 use cellworks_machine::{Processor, Spe, SpeId, Topology};
@@ -86,11 +87,28 @@ pub(crate) struct Seat<S: Spe> {
     /// The request of other workers for the second closure of a `join` of this worker, and the
     /// answer.
     pub(crate) exchange: CachePadded<Exchange<Offer<S>>>,
-    /// The jobs that the threads of the worker run. All pointers in the list are valid. Apart from
-    /// the other fields, which workers that ask read while this worker locks the list.
-    pub(crate) jobs: CachePadded<Mutex<Vec<JobPointer<S>>>>,
+    /// The jobs of the worker. Apart from the other fields, which workers that ask read while this
+    /// worker locks the list.
+    pub(crate) jobs: CachePadded<Mutex<Jobs<S>>>,
     /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
     pub(crate) is_stuck: AtomicBool,
+}
+
+/// The jobs that the threads of a worker run.
+pub(crate) struct Jobs<S: Spe> {
+    /// All pointers are valid. A long list leaves out jobs that have no half to offer.
+    pub(crate) list: VecDeque<JobPointer<S>>,
+    /// The number of threads of the worker.
+    pub(crate) threads: usize,
+}
+
+impl<S: Spe> Default for Jobs<S> {
+    fn default() -> Self {
+        Self {
+            list: VecDeque::new(),
+            threads: 0,
+        }
+    }
 }
 
 /// A pointer in the list of a worker's jobs, which other workers use under the lock of the list.

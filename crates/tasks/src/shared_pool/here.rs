@@ -4,14 +4,18 @@
 //! cooperative threads. So the record has all of them, and the calling one is found by its sleeper.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use cellworks_machine::{Sleeper, Spe};
 
 use crate::worker::Worker;
 
 thread_local! {
-    static HERE: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
+    /// The entries by their numbers, because they end in any order, and may be thousands.
+    static HERE: RefCell<Entries> = const { RefCell::new(BTreeMap::new()) };
 }
+
+type Entries = BTreeMap<usize, Entry>;
 
 struct Entry {
     pool: usize,
@@ -40,9 +44,9 @@ pub(crate) enum Here {
 
 /// Returns what the calling thread is for a pool.
 pub(crate) fn look(pool: usize) -> Here {
-    let look = |entries: &RefCell<Vec<Entry>>| {
+    let look = |entries: &RefCell<Entries>| {
         let mut here = Here::Elsewhere;
-        for entry in entries.borrow().iter().filter(|entry| entry.pool == pool) {
+        for entry in entries.borrow().values().filter(|entry| entry.pool == pool) {
             here = Here::Thread;
             if let Some(of) = entry.worker {
                 // SAFETY: the worker exists, because its entry exists.
@@ -65,8 +69,8 @@ pub(crate) fn is_of(pool: usize) -> bool {
 
 /// Returns the numbers of all pools of the calling thread.
 pub(crate) fn pools() -> Vec<usize> {
-    let pools = |entries: &RefCell<Vec<Entry>>| {
-        let mut pools = Vec::from_iter(entries.borrow().iter().map(|entry| entry.pool));
+    let pools = |entries: &RefCell<Entries>| {
+        let mut pools = Vec::from_iter(entries.borrow().values().map(|entry| entry.pool));
         pools.sort_unstable();
         pools.dedup();
         pools
@@ -74,11 +78,9 @@ pub(crate) fn pools() -> Vec<usize> {
     HERE.try_with(pools).unwrap_or_default()
 }
 
-/// An entry of the record, which is removed when this value is dropped.
-pub(crate) struct Listed {
-    pool: usize,
-    worker: *const (),
-}
+/// The number of an entry of the record, which is removed when this value is dropped. `None` if the
+/// thread has no record.
+pub(crate) struct Listed(Option<usize>);
 
 impl Listed {
     /// Records the worker of the calling thread.
@@ -108,25 +110,22 @@ impl Listed {
     }
 
     fn new(pool: usize, worker: Option<OfThread>) -> Self {
+        let add = |entries: &RefCell<Entries>| {
+            let mut entries = entries.borrow_mut();
+            let number = entries.last_key_value().map_or(0, |(last, _)| last + 1);
+            entries.insert(number, Entry { pool, worker });
+            number
+        };
         // An OS thread that ends has no record. Only simulated machines run workers on such a
         // thread, and they have no shared pools.
-        let _ = HERE.try_with(|entries| entries.borrow_mut().push(Entry { pool, worker }));
-        let worker = worker.map_or(std::ptr::null(), |of| of.worker);
-        Self { pool, worker }
+        Self(HERE.try_with(add).ok())
     }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let is_this = |entry: &Entry| {
-            let worker = entry.worker.map_or(std::ptr::null(), |of| of.worker);
-            (entry.pool, worker) == (self.pool, self.worker)
-        };
-        let _ = HERE.try_with(|entries| {
-            let mut entries = entries.borrow_mut();
-            if let Some(place) = entries.iter().position(is_this) {
-                entries.swap_remove(place);
-            }
-        });
+        if let Some(number) = self.0 {
+            let _ = HERE.try_with(|entries| entries.borrow_mut().remove(&number));
+        }
     }
 }

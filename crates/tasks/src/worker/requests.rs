@@ -15,8 +15,12 @@ use crate::join::halves::{Halves, RunningJob};
 use crate::join::offer::{Offer, State};
 use crate::phase::node::CurrentTask;
 use crate::scope::closure::Half;
-use crate::shared::{Seat, Shared};
+use crate::shared::{JobPointer, Jobs, Seat, Shared};
 use crate::sync::{barrier, locked};
+
+/// The number of jobs of a worker below which the list of jobs leaves out none, and all threads wait
+/// for halves by notification.
+const FEW_JOBS: usize = 16;
 
 /// The requests of one worker, and its halves.
 pub(crate) struct Requests<'w, S: Spe> {
@@ -29,6 +33,8 @@ pub(crate) struct Requests<'w, S: Spe> {
     /// Whether the next search for a job offers halves for their owners, which have not answered a
     /// request.
     offers_for_others: Cell<bool>,
+    /// The number of jobs in the list at which jobs without a private half are left out.
+    many_jobs: Cell<usize>,
 }
 
 impl<'w, S: Spe> Requests<'w, S> {
@@ -45,6 +51,7 @@ impl<'w, S: Spe> Requests<'w, S> {
             others: others.into(),
             asks: Cell::new(false),
             offers_for_others: Cell::new(false),
+            many_jobs: Cell::new(FEW_JOBS),
         }
     }
 
@@ -82,6 +89,28 @@ impl<'w, S: Spe> Requests<'w, S> {
         self.shared.sleepers.are_among(self.others())
     }
 
+    /// Puts a job of this worker into the list of its jobs.
+    pub(crate) fn list(&self, job: &RunningJob<S>) {
+        let mut jobs = locked(&self.seat().jobs);
+        if jobs.list.len() >= self.many_jobs.get() {
+            self.shorten(&mut jobs);
+        }
+        jobs.list.push_back(JobPointer(job));
+    }
+
+    /// Leaves out the jobs of this worker without a private half, if the list of its jobs is long,
+    /// because each search for a half goes through the list. The list is locked.
+    fn shorten(&self, jobs: &mut Jobs<S>) {
+        if jobs.list.len() < FEW_JOBS {
+            return;
+        }
+        // SAFETY: pointers in the list are valid, and the jobs are those of this worker.
+        jobs.list
+            .retain(|job| !unsafe { &*job.0 }.halves.leave_out());
+        // Half of the jobs that the next call looks at were listed after this call.
+        self.many_jobs.set(FEW_JOBS.max(2 * jobs.list.len()));
+    }
+
     /// Returns whether a waiting job of this worker has a half that was not offered.
     pub(crate) fn has_private_half(&self) -> bool {
         has_private_half(self.seat())
@@ -89,12 +118,17 @@ impl<'w, S: Spe> Requests<'w, S> {
 
     /// Offers the oldest half of this worker that was not offered yet, if any.
     pub(crate) fn offer_oldest(&self) -> Option<Arc<Offer<S>>> {
-        locked(&self.seat().jobs).iter().find_map(|job| {
+        let mut jobs = locked(&self.seat().jobs);
+        let offer = offer_first(&mut jobs, |job, by_name| {
             // SAFETY: pointers in the list are valid, and the jobs are those of this worker.
             let job = unsafe { &*job.0 };
-            let offer = |half| self.offer(self.number, half, job.current.get());
+            let offer = |half| self.offer(self.number, half, job.current.get(), by_name);
             job.halves.offer_oldest(offer)
-        })
+        });
+        if offer.is_none() {
+            self.shorten(&mut jobs);
+        }
+        offer
     }
 
     /// Returns whether another worker has a half that was not offered and that this worker can
@@ -124,9 +158,9 @@ impl<'w, S: Spe> Requests<'w, S> {
             return None;
         }
         self.others().find_map(|other| {
-            let jobs = locked(&self.shared.workers[other].jobs);
-            let offer = jobs.iter().find_map(|job| {
-                let offer = |half, current| self.offer(other, half, current);
+            let mut jobs = locked(&self.shared.workers[other].jobs);
+            let offer = offer_first(&mut jobs, |job, by_name| {
+                let offer = |half, current| self.offer(other, half, current, by_name);
                 // SAFETY: pointers in the list are valid, and the list is locked.
                 unsafe { RunningJob::offer_for_owner(job.0, offer) }
             });
@@ -134,9 +168,17 @@ impl<'w, S: Spe> Requests<'w, S> {
         })
     }
 
-    /// Makes an offer of a half of the worker `owner`.
-    fn offer(&self, owner: usize, half: Half<S>, current: CurrentTask<S>) -> Arc<Offer<S>> {
+    /// Makes an offer of a half of the worker `owner`, at whose end the waiting thread is woken by
+    /// its name, or by a notification.
+    fn offer(
+        &self,
+        owner: usize,
+        half: Half<S>,
+        current: CurrentTask<S>,
+        by_name: bool,
+    ) -> Arc<Offer<S>> {
         Arc::new(Offer {
+            waiter: by_name.then(Box::default),
             state: State::new(),
             half,
             owner: Processor::Spe(self.shared.workers[owner].spe),
@@ -145,10 +187,27 @@ impl<'w, S: Spe> Requests<'w, S> {
     }
 }
 
+/// Offers a half of the first job for which `offer` returns an offer. `offer` is also given whether
+/// the thread that waits for the half is woken by its name: if many threads waited for a
+/// notification, each of them would look at each one.
+fn offer_first<S: Spe, O>(
+    jobs: &mut Jobs<S>,
+    offer: impl Fn(&JobPointer<S>, bool) -> Option<O>,
+) -> Option<O> {
+    let by_name = jobs.threads > FEW_JOBS;
+    let mut offers = jobs.list.iter().map(|job| offer(job, by_name)).enumerate();
+    let (place, offer) = offers.find_map(|(place, offer)| Some((place, offer?)))?;
+    // The next search begins here: many jobs before this one have no half.
+    if place >= FEW_JOBS {
+        jobs.list.rotate_left(place);
+    }
+    Some(offer)
+}
+
 /// Returns whether a job of a worker has a half that was not offered.
 fn has_private_half<S: Spe>(seat: &Seat<S>) -> bool {
     let jobs = locked(&seat.jobs);
+    let mut list = jobs.list.iter();
     // SAFETY: pointers in the list are valid, and the list is locked.
-    jobs.iter()
-        .any(|job| unsafe { Halves::has_private_of(&raw const (*job.0).halves) })
+    list.any(|job| unsafe { Halves::has_private_of(&raw const (*job.0).halves) })
 }

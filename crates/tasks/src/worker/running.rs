@@ -35,8 +35,7 @@ impl<S: Spe> Job<S> {
                 // SAFETY: the owner waits for the end of the offer, so the half still exists.
                 let run = || unsafe { offer.half.run(worker) };
                 let outcome = worker.with_current(offer.current, run);
-                offer.state.end();
-                worker.spe().notify(offer.owner);
+                offer.end(worker.spe());
                 outcome
             }
             Self::Spawned(Spawned { scope, body }) => {

@@ -13,7 +13,6 @@ use cellworks_machine::{Processor, Spe, StackError};
 use crate::discard::discard;
 use crate::join::halves::RunningJob;
 use crate::phase::node::ScopeOf;
-use crate::shared::JobPointer;
 use crate::shared::job::Job;
 use crate::shared_pool::here;
 use crate::sync::{Ordering, locked};
@@ -195,7 +194,8 @@ struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const RunningJob<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
     fn new(program: &'a WorkerProgram<'w, S>, job: &RunningJob<S>) -> Self {
-        locked(&program.seat().jobs).push(JobPointer(job));
+        locked(&program.seat().jobs).threads += 1;
+        program.requests.list(job);
         Self(program, job)
     }
 }
@@ -206,6 +206,8 @@ impl<S: Spe> Drop for Listed<'_, '_, S> {
         self.0.give_up_ahead();
         // Even if this thread was cancelled, other threads may wait for the tasks that have ended.
         self.0.hand_in_ended();
-        locked(&self.0.seat().jobs).retain(|job| job.0 != self.1);
+        let mut jobs = locked(&self.0.seat().jobs);
+        jobs.threads -= 1;
+        jobs.list.retain(|job| job.0 != self.1);
     }
 }

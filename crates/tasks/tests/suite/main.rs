@@ -1,6 +1,7 @@
 //! Tests of a pool. Each test runs on every machine.
 
 mod conservation;
+mod deep;
 mod dicing;
 mod fork_join;
 mod hazards;
