@@ -263,9 +263,15 @@ impl<S: Spe> Node<S> {
         !others.after.is_empty() || !others.waiting.is_empty()
     }
 
-    /// Returns the tasks before this task. Empty if this task has ended.
-    pub(crate) fn before(&self) -> Vec<Arc<Node<S>>> {
-        locked(&self.others).before.clone()
+    /// Returns the task at a place in the list of those before this task. The list is empty if this
+    /// task has ended.
+    pub(crate) fn before(&self, place: usize) -> Option<Arc<Node<S>>> {
+        locked(&self.others).before.get(place).cloned()
+    }
+
+    /// Does the same as [`before`](Self::before), for the tasks that come after this task.
+    pub(crate) fn after(&self, place: usize) -> Option<Arc<Node<S>>> {
+        locked(&self.others).after.get(place).cloned()
     }
 
     /// Subtracts one from `left`. Returns true if `left` is now 0.

@@ -13,6 +13,8 @@ crate::on_every_machine!(
     joins_of_two_threads_end_in_any_order,
     threads_share_a_worker_in_loops,
     a_holder_of_a_lock_waits_for_a_task_that_needs_the_lock,
+    a_holder_of_a_lock_waits_for_a_task_far_after_one_that_needs_the_lock,
+    a_task_waits_for_one_that_waits_for_a_task_after_it,
     a_closure_waits_for_the_task_that_has_started_it,
     a_half_of_a_join_waits_for_the_task_that_has_begun_it,
     each_thread_of_a_task_may_close_a_circle,
@@ -158,6 +160,23 @@ fn assert_circle(outcome: Result<(), TaskError>, expected: &[&str]) {
 }
 
 fn a_holder_of_a_lock_waits_for_a_task_that_needs_the_lock<M: Machine>(machine: &M) {
+    assert_holder_closes_circle(machine, 0, &["'holder' (1)", "'next' (2)"]);
+}
+
+fn a_holder_of_a_lock_waits_for_a_task_far_after_one_that_needs_the_lock<M: Machine>(machine: &M) {
+    let tasks = [
+        "'holder' (1)",
+        "'later' (3)",
+        "'later' (4)",
+        "'later' (5)",
+        "'next' (2)",
+    ];
+    assert_holder_closes_circle(machine, 3, &tasks);
+}
+
+/// The holder waits for the last of `later` tasks that come one after the other, after the task
+/// that needs the lock.
+fn assert_holder_closes_circle<M: Machine>(machine: &M, later: usize, expected: &[&str]) {
     on_each_scheduler(machine, |pool| {
         let outcome = Mutex::new(None);
         let ended = pool.run(|main| {
@@ -178,14 +197,51 @@ fn a_holder_of_a_lock_waits_for_a_task_that_needs_the_lock<M: Machine>(machine: 
                     }
                 });
                 let waiting = phase.task("next", Part(0..1), |_, _| ()).locked(&lock);
-                *next.lock().unwrap() = Some(phase.submit(main, waiting)?);
+                let mut last = phase.submit(main, waiting)?;
+                for _ in 0..later {
+                    let task = phase.task("later", Part(0..1), |_, _| ()).after(&last);
+                    last = phase.submit(main, task)?;
+                }
+                *next.lock().unwrap() = Some(last);
                 Ok(())
             })
         });
         ended.unwrap().unwrap();
         let outcome = outcome.into_inner().unwrap().unwrap();
-        assert_circle(outcome, &["'holder' (1)", "'next' (2)"]);
+        assert_circle(outcome, expected);
     });
+}
+
+fn a_task_waits_for_one_that_waits_for_a_task_after_it<M: Machine>(machine: &M) {
+    let outcome = Mutex::new(None);
+    let ended = Pool::new(machine).workers(1).run(|main| {
+        main.phase(|phase| {
+            let ([other, after], outcome) = ([(); 2].map(|()| slot()), &outcome);
+            let waits = &*Box::leak(Box::new(AtomicBool::new(false)));
+            let first = phase.task("first", Part(0..1), move |worker, _| {
+                // There is one worker, so 'other' waits when the flag is read.
+                while !waits.load(Ordering::SeqCst) {
+                    worker.spe().yield_now();
+                }
+                let waited = handle_in(other, worker).wait(worker);
+                *outcome.lock().unwrap() = Some(waited);
+            });
+            let first = phase.submit(main, first)?;
+            let body = move |worker: &Worker<'_, M::Spe>, _| {
+                let after = handle_in(after, worker);
+                waits.store(true, Ordering::SeqCst);
+                after.wait(worker).unwrap();
+            };
+            let task = phase.task("other", Part(0..1), body);
+            *other.lock().unwrap() = Some(phase.submit(main, task)?);
+            let task = phase.task("after", Part(0..1), |_, _| ()).after(&first);
+            *after.lock().unwrap() = Some(phase.submit(main, task)?);
+            Ok(())
+        })
+    });
+    ended.unwrap().unwrap();
+    let expected = ["'after' (3)", "'first' (1)", "'other' (2)"];
+    assert_circle(outcome.into_inner().unwrap().unwrap(), &expected);
 }
 
 fn a_closure_waits_for_the_task_that_has_started_it<M: Machine>(machine: &M) {
