@@ -17,7 +17,7 @@ const LAYOUT: &str = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-
 const FEATURES: &str = "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128";
 
 /// The modules whose functions a program imports by assembler names such as `spu.rdch`.
-const IMPORTED: &[&str] = &["ppu.", "spu.", "wasi_snapshot_preview1."];
+const IMPORTED: &[&str] = &["env.", "ppu.", "spu.", "wasi_snapshot_preview1."];
 
 /// The name with which wasi-libc declares functions of WASI.
 const LIBC_IMPORTED: &str = "__imported_wasi_snapshot_preview1_";

@@ -28,6 +28,7 @@ fn the_target_is_webassembly() {
 fn names_of_assembler_are_imports() {
     for (name, module_name, function) in [
         ("spu.rdch", "spu", "rdch"),
+        ("env.emscripten_longjmp", "env", "emscripten_longjmp"),
         ("ppu.context_run", "ppu", "context_run"),
         (
             "wasi_snapshot_preview1.fd_write",

@@ -13,6 +13,12 @@ unsigned *const __cw_threw[] = {&__THREW__, &__threwValue};
 /* The value that setjmp returns after a jump. */
 static __thread int value;
 
+extern void jump(void *place, int value) __attribute__((noreturn)) __asm__("env.emscripten_longjmp");
+
+/* The code generator of clang 19 and 20 imports this function from the machine, and that of a newer
+ * clang wants it from a library. */
+void emscripten_longjmp(void *place, int value) { jump(place, value); }
+
 void setTempRet0(int new) { value = new; }
 int getTempRet0(void) { return value; }
 
