@@ -103,8 +103,9 @@ fn access(line: &str, name: &str) -> Option<String> {
     let known = pointer.strip_prefix("ptr addrspace(1) ")?;
     let start = line.len() - rest.0.len() - pointer.len();
     let function = FETCH[usize::from(!loads)];
+    // As one call, several would have no line of their own, which an error needs.
     Some(format!(
-        "  {name} = call ptr {function}(ptr {}, i32 {bytes}){}\n{}ptr {name}{}",
+        "  {name} = call ptr {function}(ptr {}, i32 {bytes}) nomerge{}\n{}ptr {name}{}",
         common(known),
         debug(rest.0),
         common(&line[..start]),
