@@ -92,13 +92,14 @@ int main(void) {
         pthread_create(&thread, NULL, ways[way].run, "cleaned up");
         sem_wait(&reached);
         sched_yield();
-        printf("%s: %d, ", ways[way].name, pthread_cancel(thread));
+        printf("%s: ", ways[way].name);
+        int failed = pthread_cancel(thread);
         if (ways[way].run == keeps_on)
             sem_post(&semaphore);
         sched_yield();
         pthread_mutex_unlock(&held);
         pthread_join(thread, &result);
-        printf("%d\n", result == PTHREAD_CANCELED);
+        printf("%d, %d\n", failed, result == PTHREAD_CANCELED);
     }
     printf("%d\n", pthread_cancel(thread) == ESRCH);
     pthread_cancel(pthread_self());
