@@ -11,8 +11,12 @@ use std::time::{Duration, Instant};
 /// How long nothing may happen but polling.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// The polls in a row after which the time counts: a few long sleeps are none.
-const POLLS: u32 = 16;
+/// What the time between two polls counts at most. So a note needs 16 timed polls in a row: a few
+/// long sleeps are no polling, nor is a stop of the whole process.
+const STEP: Duration = Duration::from_millis(125);
+
+/// The polls in a row before the clock is read, which takes as long as a poll.
+const UNTIMED: u32 = 8;
 
 /// The slices of computing in a row that may be of one loop which polls memory: it says so after a
 /// number of turns.
@@ -39,12 +43,14 @@ pub(super) struct Patience {
     deeds: Arc<Deeds>,
     /// The number when this part last looked.
     seen: u64,
-    /// When it had polled [`POLLS`] times since then, if it has.
-    since: Option<Instant>,
+    /// The polls since the number has changed.
+    polls: u32,
+    /// When this part has polled last, if the clock was read.
+    looked: Option<Instant>,
     /// The next slices of computing that may be of a loop that polls.
     slices: u32,
-    /// The polls since then.
-    polls: u32,
+    /// How long nothing but polling has happened.
+    polling: Duration,
     /// Whether it has done something else since its last poll.
     has_acted: bool,
     /// The number of the loop in which it has polled memory last.
@@ -56,9 +62,10 @@ impl Patience {
         Self {
             deeds: Arc::clone(deeds),
             seen: 0,
-            since: None,
-            slices: 0,
             polls: 0,
+            looked: None,
+            slices: 0,
+            polling: Duration::ZERO,
             has_acted: false,
             polled: 0,
         }
@@ -92,15 +99,21 @@ impl Patience {
     /// Notes a poll. Returns true, once in a run, if nothing but polling has happened for long.
     pub(super) fn polls(&mut self) -> bool {
         self.slices = 1;
-        let now = self.deeds.count.load(Ordering::Relaxed);
-        if std::mem::take(&mut self.has_acted) || now != self.seen {
-            (self.seen, self.since, self.polls) = (now, None, 0);
+        let count = self.deeds.count.load(Ordering::Relaxed);
+        if std::mem::take(&mut self.has_acted) || count != self.seen {
+            (self.seen, self.polls) = (count, 0);
+            (self.looked, self.polling) = (None, Duration::ZERO);
             return false;
         }
-        self.polls += 1;
-        self.polls >= POLLS
-            && self.since.get_or_insert_with(Instant::now).elapsed() > LIMIT
-            && !self.deeds.has_said.swap(true, Ordering::Relaxed)
+        if self.polls < UNTIMED {
+            self.polls += 1;
+            return false;
+        }
+        let now = Instant::now();
+        if let Some(before) = self.looked.replace(now) {
+            self.polling += now.duration_since(before).min(STEP);
+        }
+        self.polling >= LIMIT && !self.deeds.has_said.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -156,19 +169,34 @@ mod tests {
         assert_eq!(count(), before + 2);
     }
 
+    /// Polls once for each step of a time.
+    fn polls_for(one: &mut Patience, steps: usize) -> Vec<bool> {
+        let steps = (0..steps).map(|_| std::thread::sleep(STEP));
+        steps.map(|()| one.polls()).collect()
+    }
+
     #[test]
     fn a_note_comes_once_and_late() {
         let deeds = Arc::new(Deeds::default());
         let (mut one, mut other) = (Patience::new(&deeds), Patience::new(&deeds));
-        assert!(!one.polls() && !other.polls());
-        std::thread::sleep(LIMIT + Duration::from_millis(1));
+        let at_once = |one: &mut Patience| (0..=UNTIMED).any(|_| one.polls());
+        assert!(!at_once(&mut one));
+        assert!(!polls_for(&mut one, 14).contains(&true));
         other.acts();
-        other.acts();
-        std::thread::sleep(LIMIT + Duration::from_millis(1));
-        assert!((0..=POLLS).all(|_| !one.polls()), "too few");
-        assert!(!other.polls());
-        std::thread::sleep(LIMIT + Duration::from_millis(1));
-        assert!(one.polls());
-        assert!((0..2 * POLLS).all(|_| !one.polls() && !other.polls()));
+        assert!(!one.polls() && !at_once(&mut one));
+        assert!(!polls_for(&mut one, 15).contains(&true), "too few");
+        assert_eq!(polls_for(&mut one, 1), [true]);
+        assert!(!other.polls() && !at_once(&mut other));
+        for polling in [&mut one, &mut other] {
+            assert!(!polls_for(polling, 17).contains(&true), "twice");
+        }
+    }
+
+    #[test]
+    fn a_stop_of_the_process_is_no_polling() {
+        let mut one = Patience::new(&Arc::new(Deeds::default()));
+        assert!((0..=UNTIMED).all(|_| !one.polls()));
+        std::thread::sleep(LIMIT + STEP);
+        assert!((0..8).all(|_| !one.polls()));
     }
 }
