@@ -295,6 +295,20 @@ fn a_variable_that_is_only_read_and_written_whole_stays() {
 }
 
 #[test]
+fn words_that_clang_20_to_22_add_stay() {
+    let lines = [
+        "%1 = alloca i32, align 4",
+        "call void @llvm.lifetime.start.p0(ptr %1) #3, !dbg !40",
+        "store i32 3, ptr %1, align 4",
+        "%2 = getelementptr inbounds nuw i8, ptr %p, i32 4, !dbg !188",
+        "%3 = icmp samesign ult i32 %n, 5",
+        "%4 = mul <4 x i32> %m, splat (i32 3)",
+        "call void @g(ptr captures(none) %2)",
+    ];
+    assert_eq!(body(&lines), lines);
+}
+
+#[test]
 fn a_variable_whose_address_is_used_is_turned_round() {
     let uses = [
         "call void @g(ptr %1)",
