@@ -10,7 +10,7 @@
 //! other workers ask for work, so that parts may take different times.
 
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cellworks_machine::{Span, Spe};
 
@@ -26,7 +26,7 @@ const PARTS: usize = 2;
 const FEW: usize = 32;
 
 /// The time for which a part runs before it is measured. Reading the clock takes a tenth of it.
-const MEASURABLE: Span = Span::from_nanoseconds(500);
+const MEASURABLE: Span = Span::from_nanoseconds(250);
 
 /// The least time of a loop that is shared. To wait for another worker would take longer than what
 /// it saves of a shorter loop. Items that another worker has changed before take twice as long, so
@@ -88,6 +88,7 @@ pub(crate) fn drive<S: Spe, I: Items<S>, C: Consumer<S, I::Item>>(
     let whole = Loop {
         units,
         is_short: AtomicBool::new(false),
+        block: AtomicUsize::new(0),
         consumer,
     };
     whole.run_parts(worker, items, consumer.identity(), parts)
@@ -99,6 +100,9 @@ struct Loop<'c, C> {
     /// Whether a part has found that the loop is not worth sharing. Then other parts are not
     /// measured, which would take longer than a short part.
     is_short: AtomicBool,
+    /// The units of a block, by the last measurement of a part of a loop that is worth sharing. 0
+    /// before. With it, other parts begin.
+    block: AtomicUsize,
     consumer: &'c C,
 }
 
@@ -204,9 +208,14 @@ impl<C> Loop<'_, C> {
         C: Consumer<S, I::Item>,
     {
         let (mut begin, mut left) = (worker.spe().now(), items.units());
-        let (mut size, mut count, mut is_shared) = (1, 1, false);
-        // How long the units of the last measurement took.
-        let mut last = (0, 1);
+        let block = self.block.load(Ordering::Relaxed);
+        // `last` is how long the units of the last measurement took.
+        let (mut size, mut is_shared, mut last) = match block {
+            0 => (1, false, (0, 1)),
+            // Not a whole block, because the items of this part may take longer.
+            _ => (block.div_ceil(8), true, (BLOCK.as_femtoseconds(), block)),
+        };
+        let mut count = 1;
         loop {
             let taken_since = |begin| worker.spe().now().since(begin).as_femtoseconds();
             let gives = |still_left: usize| {
@@ -239,10 +248,13 @@ impl<C> Loop<'_, C> {
                 let in_block = units as u128 * BLOCK.as_femtoseconds() / taken;
                 (size, count) = ((in_block as usize).clamp(1, LARGEST), BLOCKS);
                 size -= if size > FEW { size % FEW } else { 0 };
+                if is_shared {
+                    self.block.store(size, Ordering::Relaxed);
+                }
                 (begin, left, last) = (now, still_left, (taken, units));
             }
             if still_left <= size {
-                if !is_worth_sharing {
+                if !is_shared && !is_worth_sharing {
                     self.is_short.store(true, Ordering::Relaxed);
                 }
                 return Continue(value);
