@@ -299,7 +299,6 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
             }
         }
         self.release(entrance);
-        self.is_stuck.set(!self.outbox.borrow().is_empty());
         if self.queues.is_mars() {
             self.queues.tasks_came(self.spe)
         } else {
@@ -321,6 +320,9 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
             pushed(at);
             tasks += 1;
         }
+        // Before other threads of the SPE run again: they may add tasks, for which there is room if
+        // the buffer is not full now.
+        self.is_stuck.set(!self.outbox.borrow().is_empty());
         tasks
     }
 

@@ -202,10 +202,20 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
+        // Last, and even if what is dropped before panics.
+        let _unlists = Unlists(self.0, self.1);
         // Staged tasks go back to the queue, from which a cancelled run drops them.
         self.0.give_up_ahead();
         // Even if this thread was cancelled, other threads may wait for the tasks that have ended.
         self.0.hand_in_ended();
+    }
+}
+
+/// Takes a job out of the list of its worker when it is dropped.
+struct Unlists<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const RunningJob<S>);
+
+impl<S: Spe> Drop for Unlists<'_, '_, S> {
+    fn drop(&mut self) {
         let mut jobs = locked(&self.0.seat().jobs);
         jobs.threads -= 1;
         jobs.list.retain(|job| job.0 != self.1);

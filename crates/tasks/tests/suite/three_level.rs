@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cellworks_machine::{Cycles, LocalStore, Machine, RunError, Span, Spe, SpeCore, Wait, Wake};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{
-    Counters, PendingTask, Pool, PoolError, Priority, Read, Scheduler, Staging, Update, Value,
-    Write,
+    Counters, Part, PendingTask, Pool, PoolError, Priority, Read, Scheduler, Staging, Update,
+    Value, Write,
 };
 use proptest::prelude::*;
 
@@ -790,4 +790,47 @@ fn the_queues_take_room_in_the_local_store() {
     };
     let taken = free(Scheduler::Stealing) - free(Scheduler::ThreeLevel);
     assert!((24 << 10..26 << 10).contains(&taken), "{taken} bytes");
+}
+
+/// Threads of a worker submit tasks while another one moves tasks to the queue. One of them stayed
+/// in the local store, and all workers waited for it.
+#[test]
+fn a_task_that_is_submitted_while_others_are_moved_to_the_queue_runs() {
+    let mut description = Description::built_in("ps3").unwrap();
+    description.ppe.start_program_ps.value = 1_000;
+    description.local_store.bytes.value = 1 << 26;
+    let sim = Sim::builder(description).seed(52).build().unwrap();
+    let ended = AtomicUsize::new(0);
+    let pool = Pool::new(&sim).workers(2).scheduler(Scheduler::Mars);
+    pool.run(|main| {
+        main.phase(|phase| {
+            for outer in 0..5 {
+                let ended = &ended;
+                let submits = phase.task("outer", Part(0..1), move |worker, _| {
+                    for turn in 0..100 {
+                        let cycles = 52 * 7_919 + outer * 104_729 + turn * 1_299_709;
+                        worker.spe().compute(Cycles(cycles % 1_500));
+                        let cycles = Cycles((52 * 31 + outer * 7 + turn * 13) % 700);
+                        let inner = phase.task("inner", Part(0..1), move |worker, _| {
+                            worker.spe().compute(cycles);
+                            worker.spe().yield_now();
+                        });
+                        let inner = phase.submit(worker, inner).unwrap();
+                        let after = phase.task("after", Part(0..1), |_, _| ());
+                        let after = phase.submit(worker, after.after(&inner)).unwrap();
+                        if turn % 2 == 0 {
+                            inner.wait(worker).unwrap();
+                        }
+                        after.wait(worker).unwrap();
+                    }
+                    ended.fetch_add(1, Ordering::Relaxed);
+                });
+                phase.submit(main, submits)?;
+            }
+            Ok(())
+        })
+    })
+    .unwrap()
+    .unwrap();
+    assert_eq!(ended.into_inner(), 5);
 }
