@@ -14,8 +14,9 @@
 //! And the bytes of a number are turned round by a swizzle, which costs nothing. LLVM does it by 11
 //! or 26 instructions, and an SPU, whose memory is big-endian, not at all.
 //!
-//! Before each call of the machine the program notes where it is, at no cost. Each wait has the
-//! line of C where it is, and the engine takes longer to find it than the machine to simulate it.
+//! Before each call of the machine the program notes where it is, which costs nothing. Each wait
+//! has its line of C. To find that on the stack took a fifth of the time of this computer for a
+//! round trip by mailboxes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

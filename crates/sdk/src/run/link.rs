@@ -49,8 +49,7 @@ pub(crate) struct Link<A>(Arc<Shared<A>>);
 
 struct Shared<A> {
     said: Mutex<Said<A>>,
-    /// The answer that most questions have, without the lock: it would take a tenth of the time of
-    /// a simulated mailbox. One side uses this at a time.
+    /// The answer that most questions have. It takes no lock, because one side at a time uses this.
     quick: AtomicU8,
     /// The value of [`VALUE`], or the answer to [`FROM`].
     value: AtomicU64,
