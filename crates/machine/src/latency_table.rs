@@ -258,7 +258,7 @@ fn latency(field: &str) -> Option<Option<f64>> {
     (latency >= 0.0 && latency.is_finite()).then_some(Some(latency.abs()))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::proptest;
 
