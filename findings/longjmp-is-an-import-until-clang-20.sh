@@ -3,13 +3,14 @@
 # do, because the function that jumps is not marked as an import.
 #
 # Version    clang and LLD 20.1.2 in ziglang 0.15.2, and 21.1.0 in ziglang 0.16.0 (PyPI)
-# Guess      With -mllvm -enable-emscripten-sjlj the calls of a function that may jump, and the jump,
-#            go through imports of the module env (invoke_vi, emscripten_longjmp), which the host
-#            provides. LLD leaves them undefined.
-# Behaviour  invoke_vi is an import in both versions. Up to clang 20 the object gives emscripten_longjmp
-#            the module and the name of an import, too. From clang 21 on it is an ordinary undefined
-#            symbol, and LLD ends with an error, unless --allow-undefined or --import-undefined is
-#            given, which hides each other missing function, or a library defines it.
+# Guess      With -mllvm -enable-emscripten-sjlj the calls of a function that may jump, and the
+#            jump, go through imports of the module env (invoke_vi, emscripten_longjmp), which the
+#            host provides. LLD leaves them undefined.
+# Behaviour  invoke_vi is an import in both versions. Up to clang 20 the object gives
+#            emscripten_longjmp the module and the name of an import, too. From clang 21 on it is an
+#            ordinary undefined symbol, and LLD ends with an error, unless --allow-undefined or
+#            --import-undefined is given, which hides each other missing function, or a library
+#            defines it.
 # Seen       clang 20: links, imports: emscripten_longjmp invoke_vi
 #            clang 21: undefined symbol: emscripten_longjmp
 #

@@ -130,9 +130,9 @@ pub(crate) fn limits_of(description: &Description) -> Limits {
 }
 
 impl Simulated {
-    /// Plans the work, makes the machine and opens the file of its trace. `usual` is the reaction to
-    /// hazards if no flag sets it, and `set` adds further settings. Fails if `plan` fails, or if a
-    /// result would replace the file `machine`.
+    /// Plans the work, makes the machine and opens the file of its trace. `usual` is the reaction
+    /// to hazards if no flag sets it, and `set` adds further settings. Fails if `plan` fails, or if
+    /// a result would replace the file `machine`.
     pub fn build<P>(
         machine: &Path,
         description: Description,

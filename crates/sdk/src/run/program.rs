@@ -327,8 +327,8 @@ impl Program {
         line
     }
 
-    /// Returns the line from which a program has called the machine, by the place that it has noted,
-    /// if it is the user's.
+    /// Returns the line from which a program has called the machine, by the place that it has
+    /// noted, if it is the user's.
     pub(super) fn line_of_call(&self, noted: u32) -> Option<&'static str> {
         let mut lines = self.lines();
         if let Some(line) = lines.noted_places.get(&noted) {

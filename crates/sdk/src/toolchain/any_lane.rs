@@ -1,8 +1,8 @@
 //! A test whether any of the four numbers of a vector is not 0 is one instruction.
 //!
 //! Programs combine the numbers by "or", as in `if (v[0] | v[1] | v[2] | v[3])` and by `spu_orx`.
-//! LLVM makes one instruction of that for x86, but for WebAssembly it takes out each number, so that
-//! a Mandelbrot loop took 1.16 times as long.
+//! LLVM makes one instruction of that for x86, but for WebAssembly it takes out each number, so
+//! that a Mandelbrot loop took 1.16 times as long.
 
 use wasm_encoder::{Encode, Instruction};
 use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};

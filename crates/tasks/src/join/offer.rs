@@ -26,8 +26,8 @@ pub struct Offer<S: Spe> {
     pub(crate) owner: Processor,
     /// The task whose code has called `join`. It has not ended while `half` is valid.
     pub(crate) current: CurrentTask<S>,
-    /// The thread that waits for the end, if it waits by name. `None` if it waits for a notification
-    /// of the owner, which takes less time while few threads wait.
+    /// The thread that waits for the end, if it waits by name. `None` if it waits for a
+    /// notification of the owner, which takes less time while few threads wait.
     pub(crate) waiter: Option<Box<Waiter<Sleeper>>>,
 }
 

@@ -15,11 +15,11 @@
 //!   behind ◄── the waiter ── the new wait ──► the target ──► ahead
 //! ```
 //!
-//! The search looks in turn at a task ahead, for which the target waits, and at a task behind, which
-//! waits for the waiter. It ends when there is no more task on one side. So a wait that begins at an
-//! end of a long chain takes as little time as one of two tasks, and one that makes one chain of two
-//! takes as long as the shorter chain. Which tasks need a lock is not recorded, so if a task behind
-//! holds a lock, only the tasks ahead are looked at.
+//! The search looks in turn at a task ahead, for which the target waits, and at a task behind,
+//! which waits for the waiter. It ends when there is no more task on one side. So a wait that
+//! begins at an end of a long chain takes as little time as one of two tasks, and one that makes
+//! one chain of two takes as long as the shorter chain. Which tasks need a lock is not recorded, so
+//! if a task behind holds a lock, only the tasks ahead are looked at.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -18,8 +18,8 @@ use crate::scope::closure::Half;
 use crate::shared::{JobPointer, Jobs, Seat, Shared};
 use crate::sync::{barrier, locked};
 
-/// The number of jobs of a worker below which the list of jobs leaves out none, and all threads wait
-/// for halves by notification.
+/// The number of jobs of a worker below which the list of jobs leaves out none, and all threads
+/// wait for halves by notification.
 const FEW_JOBS: usize = 16;
 
 /// The requests of one worker, and its halves.
