@@ -100,8 +100,8 @@ struct Loop<'c, C> {
     /// Whether a part has found that the loop is not worth sharing. Then other parts are not
     /// measured, which would take longer than a short part.
     is_short: AtomicBool,
-    /// The units of a block, by the last measurement of a part of a loop that is worth sharing. 0
-    /// before. With it, other parts begin.
+    /// The units of a block, as a part of a loop that is worth sharing has measured last. 0 if none
+    /// has. Parts that begin later use it.
     block: AtomicUsize,
     consumer: &'c C,
 }

@@ -93,18 +93,20 @@ impl<'w, S: Spe> Requests<'w, S> {
     pub(crate) fn list(&self, job: &RunningJob<S>) {
         let mut jobs = locked(&self.seat().jobs);
         if jobs.list.len() >= self.many_jobs.get() {
-            self.shorten(&mut jobs);
+            drop(jobs);
+            self.shorten();
+            jobs = locked(&self.seat().jobs);
         }
         jobs.list.push_back(JobPointer(job));
     }
 
-    /// Leaves out the jobs of this worker without a private half, if the list of its jobs is long,
-    /// because each search for a half goes through the list. The list is locked.
-    fn shorten(&self, jobs: &mut Jobs<S>) {
-        if jobs.list.len() < FEW_JOBS {
-            return;
-        }
-        // SAFETY: pointers in the list are valid, and the jobs are those of this worker.
+    /// Takes the jobs of this worker without a private half out of the list of its jobs, because
+    /// each search for a half goes through the list.
+    fn shorten(&self) {
+        let mut jobs = locked(&self.seat().jobs);
+        // SAFETY: a job is taken out of the list before it ends, so the pointers are valid while
+        // the list is locked. The list is that of this worker, whose OS thread alone uses the cells
+        // of its jobs, and this value stays on that thread, because it has cells, too.
         jobs.list
             .retain(|job| !unsafe { &*job.0 }.halves.leave_out());
         // Half of the jobs that the next call looks at were listed after this call.
@@ -125,8 +127,10 @@ impl<'w, S: Spe> Requests<'w, S> {
             let offer = |half| self.offer(self.number, half, job.current.get(), by_name);
             job.halves.offer_oldest(offer)
         });
-        if offer.is_none() {
-            self.shorten(&mut jobs);
+        let is_long = jobs.list.len() >= FEW_JOBS;
+        drop(jobs);
+        if offer.is_none() && is_long {
+            self.shorten();
         }
         offer
     }
