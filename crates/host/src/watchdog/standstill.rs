@@ -77,6 +77,8 @@ impl Standstill {
     /// Reads all threads of this process except the calling one. Returns `None` if one of them does
     /// not wait for a futex without a time limit, or cannot be read.
     pub fn read(source: &Source) -> Option<Self> {
+        // The wait of the main thread often has an end. Then no other file is read.
+        endless_wait_in(&source.path("proc/self"))?;
         let this = std::fs::read_link(source.path("proc/thread-self")).ok()?;
         let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
         let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;

@@ -25,7 +25,8 @@ const MAPS: &str = "\
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 ";
 
-/// A process in which thread 7 reads the states, thread 5 joins thread 6, and thread 6 is parked.
+/// A process in which thread 7 reads the states, the main thread 5 joins thread 6, and thread 6 is
+/// parked.
 struct Process(Tree);
 
 impl Process {
@@ -63,6 +64,9 @@ impl Process {
         // The texts are from x86-64, where `futex` has the number 202.
         let call = call.replacen("202 ", &format!("{} ", libc::SYS_futex), 1);
         self.write(&format!("task/{thread}/syscall"), &format!("{call}\n"));
+        if thread == 5 {
+            self.write("syscall", &format!("{call}\n"));
+        }
     }
 
     fn wchan(&self, thread: u32, function: &str) {
@@ -125,9 +129,13 @@ fn a_thread_that_may_go_on_by_itself_is_no_standstill() {
         "449 0x7f69422b3940 0x2 0x0 0x0 0x1 0x0 0x7f69422b3930 0x7f694253ef16",
         "",
     ] {
-        process.call(6, call);
-        assert_eq!(process.look(), None, "{call}");
+        for (thread, before) in [(5, JOIN), (6, PARK)] {
+            process.call(thread, call);
+            assert_eq!(process.look(), None, "{call}");
+            process.call(thread, before);
+        }
     }
+    assert!(process.look().is_some());
     process.remove("task/6/syscall");
     assert_eq!(process.look(), None);
 }
