@@ -71,9 +71,12 @@ fn timed(search: impl FnOnce(Instant) -> bool) -> Option<Duration> {
 fn ours(problem: &Problem, target: i64, seed: u64) -> Option<Duration> {
     timed(|_| {
         let search = Search::new(Limit::Time(LIMIT)).seed(seed);
-        let solution = search.run(problem, |progress| match progress.cost <= target as f64 {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let solution = search.run(problem, |progress| {
+            if progress.cost <= target as f64 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         solution.cost <= target as f64
     })

@@ -107,9 +107,10 @@ fn on_a_pool(
         })
     };
     let pool = Pool::new(host);
-    let took = match counts {
-        true => pool.run_counted(main).map(|(took, _)| took),
-        false => pool.run(main),
+    let took = if counts {
+        pool.run_counted(main).map(|(took, _)| took)
+    } else {
+        pool.run(main)
     };
     took.expect("no task fails").as_nanos() as f64 / items as f64
 }

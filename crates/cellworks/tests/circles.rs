@@ -426,9 +426,10 @@ impl Names<'_> {
             }
             UseTree::Glob(_) => {
                 if let Some(path) = self.absolute_or_child(before) {
-                    match is_export {
-                        true => self.module.globs.push(path),
-                        false => _ = self.module.uses.insert(path),
+                    if is_export {
+                        self.module.globs.push(path);
+                    } else {
+                        self.module.uses.insert(path);
                     }
                 }
             }

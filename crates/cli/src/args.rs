@@ -547,14 +547,16 @@ impl CommonArgs {
     /// computer the flags choose the CPUs.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
-        match machine != HOST {
+        if machine == HOST {
             // The example may not work on other CPUs.
-            false => self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
+            self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
                 let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
                 format!(" --cpus {}", cpus.join(","))
-            }),
-            true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
-            true => format!(" --machine {machine}"),
+            })
+        } else if machine.contains(char::is_whitespace) {
+            format!(" --machine '{machine}'")
+        } else {
+            format!(" --machine {machine}")
         }
     }
 }

@@ -333,12 +333,13 @@ const WORDS: [&str; 12] = [
 
 /// Writes a Markdown table.
 fn table(headings: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let rule = headings
-        .iter()
-        .map(|heading| match WORDS.contains(&heading.as_str()) {
-            true => "---",
-            false => "---:",
-        });
+    let rule = headings.iter().map(|heading| {
+        if WORDS.contains(&heading.as_str()) {
+            "---"
+        } else {
+            "---:"
+        }
+    });
     let mut text = format!("| {} |\n", headings.join(" | "));
     text += &format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
     rows.fold(text, |text, row| {

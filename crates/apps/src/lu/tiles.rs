@@ -30,10 +30,14 @@ impl<T: Element> Tiles<T> {
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
-        let element = |row: usize, column: usize| match row < order && column < order {
-            true => matrix.element(row, column),
-            false if row == column => T::ONE,
-            false => T::zeroed(),
+        let element = |row: usize, column: usize| {
+            if row < order && column < order {
+                matrix.element(row, column)
+            } else if row == column {
+                T::ONE
+            } else {
+                T::zeroed()
+            }
         };
         let tile = |at: usize| {
             let (row, column) = (at % count * TILE, at / count * TILE);

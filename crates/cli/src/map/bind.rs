@@ -172,10 +172,12 @@ const OF_SLURM: &str = "a rank for each task, in a job of whole nodes (salloc --
 pub(super) fn commands(job: &JobBinding, file: &Path, are_named: bool) -> Vec<ToolCommand> {
     let file = quoted(&file.display().to_string());
     let tasks = job.tasks().len();
-    let names = match job.nodes().iter().any(|node| is_numbered(node)) {
-        _ if are_named => format!(" --nodes {}", job.nodes().join(",")),
-        true => " --nodes NAMES".to_owned(),
-        false => String::new(),
+    let names = if are_named {
+        format!(" --nodes {}", job.nodes().join(","))
+    } else if job.nodes().iter().any(|node| is_numbered(node)) {
+        " --nodes NAMES".to_owned()
+    } else {
+        String::new()
     };
     let bind = format!("cellworks map bind {file}{names} --for");
     let exec = format!("cellworks map exec {file}{names} -- COMMAND");

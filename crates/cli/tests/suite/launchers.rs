@@ -409,9 +409,10 @@ fn nodes_without_names_are_those_that_the_launcher_numbers() {
     let folder = on_two_nodes("2", cpus);
     let placement = path(&folder, "placement.json");
     // Tasks 0, 2 and 4 are on one node.
-    let node = match expected(folder.path())[0].starts_with("0 node 0 ") {
-        true => ["0", "1"],
-        false => ["1", "0"],
+    let node = if expected(folder.path())[0].starts_with("0 node 0 ") {
+        ["0", "1"]
+    } else {
+        ["1", "0"]
     };
     let slurm = |node: &str| {
         let environment = [

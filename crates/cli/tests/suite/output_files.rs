@@ -607,17 +607,18 @@ fn a_result_on_standard_output_is_whole() {
     for flag in ["--html", "--json", "--csv"] {
         for named in [Path::new("-"), Path::new("/dev/stdout"), &path] {
             let mut command = short(flag, named);
-            let output = match named == path {
-                true => command.stdout(fs::File::create(&path).unwrap()).output(),
-                false => command.output(),
-            };
+            if named == path {
+                command.stdout(fs::File::create(&path).unwrap());
+            }
+            let output = command.output();
             let output = output.unwrap();
             let err = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(0), "{err}");
             assert!(err.contains("\ndmaget: "), "{err}");
-            match named == path {
-                true => is_whole(flag, &fs::read(&path).unwrap()),
-                false => is_whole(flag, &output.stdout),
+            if named == path {
+                is_whole(flag, &fs::read(&path).unwrap());
+            } else {
+                is_whole(flag, &output.stdout);
             }
         }
     }

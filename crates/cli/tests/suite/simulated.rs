@@ -890,12 +890,13 @@ const MEASURED: [&str; 2] = ["apple-m1-pro.csv", "made-up"];
 /// A matrix of 6 cores with times of 15 to 600 ns.
 fn made_up() -> String {
     let rows = (0..6).map(|row| {
-        let times = (0..6).map(|column| match column < row {
-            true => format!(
-                "{}",
-                15.3 + f64::from(row * row * column * 7 % 11) * 58.9 + f64::from(row)
-            ),
-            false => String::new(),
+        let times = (0..6).map(|column| {
+            if column < row {
+                let ns = 15.3 + f64::from(row * row * column * 7 % 11) * 58.9 + f64::from(row);
+                ns.to_string()
+            } else {
+                String::new()
+            }
         });
         times.collect::<Vec<_>>().join(",") + "\n"
     });

@@ -800,10 +800,12 @@ where
         Ok(first) => first,
         Err(errno) => return Ok(errno.0.into()),
     };
-    let sleep = match is_absolute {
-        false => Clock::SleepFor(timeout),
-        true if id == 0 => Clock::Sleep(timeout.saturating_sub(lock(caller.data().wasi()).began)),
-        true => Clock::Sleep(timeout),
+    let sleep = if !is_absolute {
+        Clock::SleepFor(timeout)
+    } else if id == 0 {
+        Clock::Sleep(timeout.saturating_sub(lock(caller.data().wasi()).began))
+    } else {
+        Clock::Sleep(timeout)
     };
     ask(&mut caller, sleep.into()).await?;
     let write = || -> Done {

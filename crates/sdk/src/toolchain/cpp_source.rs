@@ -148,12 +148,13 @@ pub(super) fn unpacked(cache: &Path) -> Result<PathBuf, Failed> {
             .args(["-c", UNPACK])
             .args([wheel.as_path(), new])
             .status();
-        match unpacked.is_ok_and(|status| status.success()) {
-            true => Ok(()),
-            false => Err(because(&format!(
+        if unpacked.is_ok_and(|status| status.success()) {
+            Ok(())
+        } else {
+            Err(because(&format!(
                 "{}: python3 cannot unpack this file; remove it, and download it again",
                 wheel.display()
-            ))),
+            )))
         }
     })?;
     Ok(source.join("ziglang/lib"))

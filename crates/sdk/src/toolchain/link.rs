@@ -130,10 +130,12 @@ fn run(linker: &Path, side: Side, inputs: &[PathBuf], output: &Path) -> Result<V
     if !sentences.is_empty() {
         eprintln!("{}", sentences.join("\n"));
     }
-    match ended.status.success() {
-        true => fs::read(output).map_err(failed),
-        false if said.contains(UNDEFINED) => Err(Failed::Undefined),
-        false => Err(Failed::Said),
+    if ended.status.success() {
+        fs::read(output).map_err(failed)
+    } else if said.contains(UNDEFINED) {
+        Err(Failed::Undefined)
+    } else {
+        Err(Failed::Said)
     }
 }
 

@@ -273,12 +273,11 @@ fn a_fault_that_is_found_late_is_the_ppes() {
             let put = RawCommand::putf(DATA, goes.at(0), 16, TAG);
             ppe.issue_proxy(SPE, put).unwrap();
             drop(goes);
-            match waits {
-                true => ppe.wait_all_proxy(SPE, TagMask::ALL),
-                false => {
-                    let program = ppe.spawn(SPE, |spe| spe.compute(Cycles(100_000)));
-                    program.join().unwrap();
-                }
+            if waits {
+                ppe.wait_all_proxy(SPE, TagMask::ALL);
+            } else {
+                let program = ppe.spawn(SPE, |spe| spe.compute(Cycles(100_000)));
+                program.join().unwrap();
             }
         });
         end.unwrap_err().to_string()

@@ -75,9 +75,10 @@ fn main() -> ExitCode {
 }
 
 fn exit_code(is_right: bool) -> ExitCode {
-    match is_right {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if is_right {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
@@ -163,9 +164,12 @@ fn fault_of(machine: &str, seed: u64, removed: &[usize]) -> Option<String> {
         thread::sleep(Duration::from_millis(5));
     }
     let Output { status, stderr, .. } = child.wait_with_output().expect("it has ended");
-    let why = |status: ExitStatus| match ends {
-        true => status.to_string(),
-        false => "it does not end".to_owned(),
+    let why = |status: ExitStatus| {
+        if ends {
+            status.to_string()
+        } else {
+            "it does not end".to_owned()
+        }
     };
     let error = String::from_utf8_lossy(&stderr);
     (!status.success()).then(|| format!("{error}{}", why(status)))

@@ -464,9 +464,10 @@ impl Generator {
         }
         if !levels.is_empty() && self.random.chance(handles) {
             let target = self.target(levels);
-            return match self.random.chance(85) {
-                true => Step::Wait(target),
-                false => Step::Cancel(target),
+            return if self.random.chance(85) {
+                Step::Wait(target)
+            } else {
+                Step::Cancel(target)
             };
         }
         if depth == 0 || self.left == 0 {
@@ -545,9 +546,10 @@ impl Generator {
         let level = self.random.index(levels.len());
         let own = levels[level].task;
         // An earlier task as often as the own task and a later task together.
-        let task = match own > 0 && self.random.chance(50) {
-            true => self.random.index(own),
-            false => own + self.random.index(2),
+        let task = if own > 0 && self.random.chance(50) {
+            self.random.index(own)
+        } else {
+            own + self.random.index(2)
         };
         Target {
             level,

@@ -95,9 +95,10 @@ fn a_pool_waits_for_what_was_started_before_its_end() {
                 worker.spawn(move |_| _ = ends.fetch_add(1, Ordering::Relaxed));
             });
         }
-        match by_drop {
-            false => pool.end().unwrap(),
-            true => drop(pool),
+        if by_drop {
+            drop(pool);
+        } else {
+            pool.end().unwrap();
         }
     }
     assert_eq!(ends.load(Ordering::Relaxed), 20_000);
@@ -110,9 +111,10 @@ fn the_panic_of_a_started_closure_is_the_error_of_the_pool() {
         let pool = pool(2);
         let spawn = || pool.spawn(|_| panic!("alone"));
         let line = line!() - 1;
-        match by_task {
-            false => spawn(),
-            true => pool.install(|_| spawn()),
+        if by_task {
+            pool.install(|_| spawn());
+        } else {
+            spawn();
         }
         pool.spawn(|_| ());
         assert_eq!(pool.install(|_| 3), 3);
