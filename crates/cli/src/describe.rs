@@ -4,7 +4,7 @@ use cellworks_report::{MachineReport, machine};
 
 use crate::args::{MachineArgs, OutputArgs};
 use crate::failure::Failure;
-use crate::machine::Kind;
+use crate::machine::MachineKind;
 use crate::output::{Format, Printed, Views, show};
 
 const VIEWS: Views<MachineReport> = Views {
@@ -22,6 +22,6 @@ pub(crate) fn run(arguments: &MachineArgs) -> Result<(), Failure> {
         ));
     }
     let files = arguments.output.files()?;
-    let report = Kind::of(&arguments.machine).parts(arguments, &files)?;
+    let report = MachineKind::of(&arguments.machine).parts(arguments, &files)?;
     show(&report, &VIEWS, *format, Printed::ToStandardOutput, files)
 }

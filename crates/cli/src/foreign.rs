@@ -12,7 +12,7 @@ use cellworks_sim::{HazardWatch, SimBuilder};
 use crate::args::MachineFlags;
 use crate::failure::{Failure, exit_code};
 use crate::interrupt::{GRACE, Interrupt, Press};
-use crate::machine::{Kind, check_simulation, refuse_cpus};
+use crate::machine::{MachineKind, check_simulation, refuse_cpus};
 use crate::output::ResultFiles;
 use crate::simulated::{Simulated, load};
 use crate::surroundings::this_computer_with;
@@ -94,12 +94,12 @@ pub fn with_machine<T>(
             end
         }
     };
-    match Kind::of(machine) {
-        Kind::ThisComputer => run(AnyCell::ThisComputer(this_computer_with(
+    match MachineKind::of(machine) {
+        MachineKind::ThisComputer => run(AnyCell::ThisComputer(this_computer_with(
             cpus.as_ref(),
             settings.host,
         )?)),
-        Kind::Simulated => {
+        MachineKind::Simulated => {
             refuse_cpus(cpus.as_ref(), &format!("--machine {machine}"))?;
             let (machine, ()) = Simulated::build(
                 Path::new(machine),

@@ -20,12 +20,12 @@ use crate::sweep::{Sweep, SweepArgs};
 
 /// A kind of machine. Only this file knows all kinds: others call the methods, and [`on_machine`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MachineKind {
     ThisComputer,
     Simulated,
 }
 
-impl Kind {
+impl MachineKind {
     /// Returns the kind of the machine with the given name.
     pub fn of(machine: &str) -> Self {
         match machine {
@@ -97,7 +97,7 @@ pub(crate) fn refuse_cpus(cpus: Option<&Cpus>, machine: &str) -> Result<(), Fail
 /// Fails if flags of simulated machines are given for this computer.
 pub(crate) fn check_simulation(machine: &str, flags: &SimulationArgs) -> Result<(), String> {
     match flags.first_given() {
-        Some(flag) if !Kind::of(machine).is_simulated() => Err(format!(
+        Some(flag) if !MachineKind::of(machine).is_simulated() => Err(format!(
             "{flag} with --machine {machine}: only a simulated machine has it; choose one with --machine qs20, or \
              leave {flag} out"
         )),
@@ -108,7 +108,7 @@ pub(crate) fn check_simulation(machine: &str, flags: &SimulationArgs) -> Result<
 /// Fails if flags of sweeps are given for this computer.
 pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String> {
     match sweep.first_given() {
-        Some(flag) if !Kind::of(machine).is_simulated() => Err(format!(
+        Some(flag) if !MachineKind::of(machine).is_simulated() => Err(format!(
             "{flag} with --machine {machine}: only simulations give the same results on every computer; choose a \
              simulated machine, such as --machine qs20, or leave {flag} out"
         )),
@@ -157,9 +157,9 @@ pub(crate) fn on_machine<J: Job>(
     files: ResultFiles,
     job: &J,
 ) -> Result<(), Failure> {
-    match Kind::of(&common.machine) {
-        Kind::ThisComputer => on_this_computer(common, files, job),
-        Kind::Simulated => on_simulated(common, files, job),
+    match MachineKind::of(&common.machine) {
+        MachineKind::ThisComputer => on_this_computer(common, files, job),
+        MachineKind::Simulated => on_simulated(common, files, job),
     }
 }
 

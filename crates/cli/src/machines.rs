@@ -7,7 +7,7 @@ use crate::args::{MachineArgs, MachinesArgs, MachinesCommand};
 use crate::describe;
 use crate::effects;
 use crate::failure::Failure;
-use crate::machine::Kind;
+use crate::machine::MachineKind;
 use crate::output::{Format, print, width};
 use crate::simulated::described;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
         None => {}
     }
     match arguments.machine.as_deref() {
-        Some(machine) if !Kind::of(machine).is_simulated() => {
+        Some(machine) if !MachineKind::of(machine).is_simulated() => {
             return describe::run(&MachineArgs::of(machine, arguments.format));
         }
         Some(machine) if !matches!(arguments.format, Format::Table) => {

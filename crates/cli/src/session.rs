@@ -151,20 +151,21 @@ impl SessionOptions {
 
 /// A run with its results so far.
 pub(crate) struct Session<S> {
-    /// The results. `None` after they were reported.
-    found: Mutex<Option<Found<S>>>,
+    /// `None` after the results were reported.
+    so_far: Mutex<Option<SoFar<S>>>,
     interrupted: Interrupt,
     machine: MachineInfo,
     /// The state of this computer. `None` for a simulated machine.
     surroundings: Option<Surroundings>,
     progress: Progress,
-    /// The output, without its files, which are in `found`.
+    /// The output, without its files, which are in `so_far`.
     options: SessionOptions,
     /// The message of a step that has failed beside others.
     failed: OnceLock<String>,
 }
 
-struct Found<S> {
+/// What a run has so far.
+struct SoFar<S> {
     steps: S,
     warnings: Vec<String>,
     counters: Option<Counters>,
@@ -188,7 +189,7 @@ impl<S: Steps> Session<S> {
         }
         let session = Arc::new(Self {
             progress: Progress::new(steps.planned(), options.quiet),
-            found: Mutex::new(Some(Found {
+            so_far: Mutex::new(Some(SoFar {
                 steps,
                 warnings: Vec::new(),
                 counters: None,
@@ -273,8 +274,8 @@ impl<S: Steps> Session<S> {
 
     /// Changes the results, unless they were already reported.
     pub fn update(&self, change: impl FnOnce(&mut S)) {
-        if let Some(found) = self.lock().as_mut() {
-            change(&mut found.steps);
+        if let Some(so_far) = self.lock().as_mut() {
+            change(&mut so_far.steps);
         }
     }
 
@@ -329,19 +330,19 @@ impl<S: Steps> Session<S> {
     }
 
     fn keep_warnings(&self, warnings: Vec<String>) {
-        if let Some(found) = self.lock().as_mut() {
-            found.warnings.extend(warnings);
+        if let Some(so_far) = self.lock().as_mut() {
+            so_far.warnings.extend(warnings);
         }
     }
 
     pub fn record_counters(&self, counters: Counters) {
-        if let Some(found) = self.lock().as_mut() {
-            found.counters = Some(counters);
+        if let Some(so_far) = self.lock().as_mut() {
+            so_far.counters = Some(counters);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Found<S>>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<SoFar<S>>> {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Handles Ctrl-C. A new thread does the work, so that the thread of the handler can receive
@@ -365,8 +366,8 @@ impl<S: Steps> Session<S> {
         thread::sleep(GRACE);
         // If a panic ended only this thread, the run could wait in `conclude` forever.
         let end = catch_unwind(AssertUnwindSafe(|| {
-            let found = self.lock().take();
-            found.map(|found| exit_code(self.finish(found, End::Interrupted, true)))
+            let so_far = self.lock().take();
+            so_far.map(|so_far| exit_code(self.finish(so_far, End::Interrupted, true)))
         }));
         match end {
             Ok(None) => {}
@@ -379,9 +380,9 @@ impl<S: Steps> Session<S> {
     ///
     /// If Ctrl-C has already reported the results, this function blocks until the process ends.
     pub fn conclude(&self, end: End) -> Result<(), Failure> {
-        let found = self.lock().take();
-        match found {
-            Some(found) => self.finish(found, end, false),
+        let so_far = self.lock().take();
+        match so_far {
+            Some(so_far) => self.finish(so_far, end, false),
             None => loop {
                 thread::park();
             },
@@ -390,14 +391,14 @@ impl<S: Steps> Session<S> {
 
     /// Prints and saves the results, which the caller has taken: the lock is not held, because
     /// printing can block forever. `running` is true if a step has not ended.
-    fn finish(&self, found: Found<S>, end: End, running: bool) -> Result<(), Failure> {
+    fn finish(&self, so_far: SoFar<S>, end: End, running: bool) -> Result<(), Failure> {
         self.progress.clear();
-        let Found {
+        let SoFar {
             steps,
             warnings,
             counters,
             mut files,
-        } = found;
+        } = so_far;
         let (done, planned) = (steps.done(), steps.planned());
         match end {
             End::Refused(message) if done == 0 => return Err(Failure::Usage(message)),

@@ -15,7 +15,7 @@ use crate::session::End;
 /// The number of runs with each placement, and of runs without a binding.
 pub(super) const ROUNDS: usize = 10;
 
-pub(super) struct Measured<'a> {
+pub(super) struct MeasuredCommand<'a> {
     command: &'a [OsString],
     /// The CPUs on which this process may run. The command inherits them.
     allowed: BTreeSet<usize>,
@@ -24,7 +24,7 @@ pub(super) struct Measured<'a> {
     threads: Option<usize>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredCommand<'a> {
     /// Prepares to run the command on the given CPUs. Fails if this process may not use one of the
     /// CPUs.
     pub fn new(

@@ -23,7 +23,7 @@ use clap::Args;
 use super::bind::commands;
 use super::binding::to_report;
 use super::costs::{Cpus, Places, ROOM_MAX_OF_LEVELS};
-use super::measure::{Measured, ROUNDS};
+use super::measure::{MeasuredCommand, ROUNDS};
 use super::picture::{Drawn, Scene};
 use super::problem::{ProblemArgs, findings};
 use crate::args::{
@@ -328,7 +328,7 @@ fn measured<'a>(
     tasks: usize,
     cpus: Option<&Cpus>,
     forbidden: &BTreeSet<usize>,
-) -> Result<Option<Measured<'a>>, Failure> {
+) -> Result<Option<MeasuredCommand<'a>>, Failure> {
     if arguments.command.is_empty() {
         return Ok(None);
     }
@@ -352,14 +352,14 @@ fn measured<'a>(
         .map(|(_, cpu)| *cpu)
         .collect();
     let threads = (!arguments.no_openmp).then_some(tasks);
-    Measured::new(&arguments.command, &open, threads).map(Some)
+    MeasuredCommand::new(&arguments.command, &open, threads).map(Some)
 }
 
 /// Searches for placements. If the user has given a command, runs it with the best placements.
 fn solve(
     arguments: &SolveArgs,
     problem: &Arc<Problem>,
-    measured: Option<&Measured<'_>>,
+    measured: Option<&MeasuredCommand<'_>>,
     session: &Session<Solving>,
 ) -> End {
     let Some(measured) = measured else {

@@ -267,10 +267,10 @@ mod tests {
     use cellworks_apps::{CommsTime, ParameterError, Switch};
 
     use super::*;
-    use crate::machine;
+    use crate::machine::MachineKind;
     use crate::run::explain;
 
-    fn asked<P: Any + Clone>(name: &str, flags: &str, on: machine::Kind) -> Vec<P> {
+    fn asked<P: Any + Clone>(name: &str, flags: &str, on: MachineKind) -> Vec<P> {
         let command = described(known(name)).no_binary_name(true);
         let flags = command.try_get_matches_from(flags.split_whitespace());
         let programs = programs(known(name), &flags.unwrap(), on.capabilities(), false).unwrap();
@@ -283,7 +283,7 @@ mod tests {
         let placed: Vec<(usize, usize, u64)> = asked::<CommsTime>(
             "commstime",
             "--spes 1,2,2 --threads 3-4 --rounds 5",
-            machine::Kind::ThisComputer,
+            MachineKind::ThisComputer,
         )
         .iter()
         .map(|one| (one.placement.spes, one.placement.threads, one.rounds))
@@ -295,7 +295,7 @@ mod tests {
     fn missing_parameters_depend_on_the_machine() {
         let yields = |on| asked::<Switch>("switch", "--threads 1", on)[0].yields;
         assert_eq!(
-            [machine::Kind::ThisComputer, machine::Kind::Simulated].map(yields),
+            [MachineKind::ThisComputer, MachineKind::Simulated].map(yields),
             [1_000_000, 16_000]
         );
     }

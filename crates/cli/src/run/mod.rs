@@ -24,7 +24,7 @@ pub(crate) use list::sizes;
 
 use crate::args::CommonArgs;
 use crate::failure::Failure;
-use crate::machine::{self, Job, check_simulation, on_machine};
+use crate::machine::{self, Job, MachineKind, check_simulation, on_machine};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session};
 use crate::simulated::Sample;
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let asked = &arguments.program;
     let kind = known(&asked.name);
     let common = &asked.common;
-    let capabilities = machine::Kind::of(&common.machine).capabilities();
+    let capabilities = MachineKind::of(&common.machine).capabilities();
     let of_one_run = flag_of_one_run(asked);
     let programs = programs(kind, &asked.flags, capabilities, of_one_run.is_some())
         .and_then(|programs| {
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
 
 /// Returns an example that works on the machine that the flags choose, before this machine is made.
 fn example_here(kind: Kind, common: &CommonArgs) -> String {
-    let topology = machine::Kind::of(&common.machine).topology(common.cpus.as_ref());
+    let topology = MachineKind::of(&common.machine).topology(common.cpus.as_ref());
     example(kind, common, topology)
 }
 

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::args::{CommonArgs, above_0, count, first_given, size, span, such_as};
-use crate::machine::Kind;
+use crate::machine::MachineKind;
 
 /// The default time for the measurement of everything.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
@@ -339,7 +339,7 @@ impl StatsArgs {
     /// Returns true if the machine is this computer and has one SPE.
     fn has_one_spe(&self) -> bool {
         let common = &self.common;
-        let topology = Kind::of(&common.machine).topology(common.cpus.as_ref());
+        let topology = MachineKind::of(&common.machine).topology(common.cpus.as_ref());
         topology.is_some_and(|topology| topology.spes().len() == 1)
     }
 
@@ -360,7 +360,10 @@ impl StatsArgs {
     /// Fails if a flag does not fit the machine, or if a flag of a single run is given for several
     /// runs, such as those of several `functions`.
     fn check_simulation(&self, functions: usize) -> Result<(), String> {
-        let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
+        let (simulation, kind) = (
+            &self.common.simulation,
+            MachineKind::of(&self.common.machine),
+        );
         let machine = self.machine_flag();
         if self.budget.is_some() && kind.capabilities().repeats {
             return Err(format!(
@@ -416,7 +419,8 @@ impl StatsArgs {
     /// `None` if operations of the machine always take the same time: the results would otherwise
     /// depend on the speed of the simulation.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
-        let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
+        let is_bounded =
+            !self.full && !MachineKind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
     }
 

@@ -20,7 +20,7 @@ pub(crate) use args::StatsArgs;
 
 use crate::args::span;
 use crate::failure::Failure;
-use crate::machine::{Job, Kind, on_machine};
+use crate::machine::{Job, MachineKind, on_machine};
 use crate::session::{End, Session};
 use crate::simulated::Sample;
 use args::Wanted;
@@ -70,7 +70,7 @@ impl Job for Stats<'_> {
             request.plan(topology, limits).map_err(|error| {
                 let machine = arguments.machine_flag();
                 let message = explain(&error, request, topology, &machine);
-                Failure::Usage(Kind::of(&arguments.common.machine).say(message, topology))
+                Failure::Usage(MachineKind::of(&arguments.common.machine).say(message, topology))
             })
         };
         let plans: Result<_, Failure> = requests.iter().map(plan).collect();

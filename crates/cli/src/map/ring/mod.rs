@@ -22,7 +22,7 @@ use crate::args::{
     CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, kept, machine_help, seed, such_as,
 };
 use crate::failure::Failure;
-use crate::machine::{Job, Kind, check_sweep, on_machine};
+use crate::machine::{Job, MachineKind, check_sweep, on_machine};
 use crate::message::warn;
 use crate::output::ResultFiles;
 use crate::run::sizes;
@@ -179,7 +179,7 @@ fn rounds(text: &str) -> Result<u32, String> {
 pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
     files.refuse_to_replace_any([&arguments.graph, &arguments.sweep.results])?;
-    if Kind::of(&arguments.machine).is_simulated() {
+    if MachineKind::of(&arguments.machine).is_simulated() {
         return simulate(arguments, files);
     }
     check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
