@@ -41,17 +41,19 @@ const COLUMNS: [Column; 20] = [
     ("doubts", |m| doubts_of(&m.doubts, ";").unwrap_or_default()),
 ];
 
-/// Returns a line with the fields of [`COLUMNS`] and of all settings.
-fn with_settings(mut fields: Vec<String>, of_setting: impl Fn(&Setting) -> String) -> String {
+/// Adds the fields of all settings to the fields of [`COLUMNS`].
+fn with_settings(mut fields: Vec<String>, of_setting: impl Fn(&Setting) -> String) -> Vec<String> {
     for setting in &Setting::ALL {
         fields.insert(setting.csv_column, of_setting(setting));
     }
-    fields.join(",") + "\n"
+    fields
 }
 
 fn header() -> String {
     let names = COLUMNS.map(|(name, _)| name.to_owned());
-    with_settings(names.to_vec(), |setting| setting.name.to_owned())
+    line(with_settings(names.to_vec(), |setting| {
+        setting.name.to_owned()
+    }))
 }
 
 const MATRIX_HEADER: &str =
@@ -75,26 +77,30 @@ pub fn render(report: &Report) -> String {
                 matrices.flat_map(|matrix| pairs(matrix, machine)),
             )
         }
-        _ => header() + &report.measurements.iter().map(line).collect::<String>(),
+        _ => lines(&header(), report.measurements.iter().map(of_measurement)),
     }
 }
 
-pub(crate) fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
+/// Returns a line of fields, which are quoted where they need it.
+pub(crate) fn line(fields: impl IntoIterator<Item = String>) -> String {
+    let quoted = |field: String| {
+        if field.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field
+        }
+    };
+    let fields: Vec<String> = fields.into_iter().map(quoted).collect();
+    fields.join(",") + "\n"
 }
 
-/// Returns a header and a line for each row. Fields are quoted where they need it.
-pub(crate) fn lines<const N: usize>(
+/// Returns a header and a line for each row.
+pub(crate) fn lines<R: IntoIterator<Item = String>>(
     header: &str,
-    rows: impl IntoIterator<Item = [String; N]>,
+    rows: impl IntoIterator<Item = R>,
 ) -> String {
-    let line = |fields: [String; N]| fields.map(|field| quoted(&field)).join(",") + "\n";
-    let lines = rows.into_iter().map(line);
-    lines.fold(header.to_owned(), |text, line| text + &line)
+    let rows = rows.into_iter().map(line);
+    rows.fold(header.to_owned(), |text, row| text + &row)
 }
 
 /// Returns the fields of each measured pair, sorted by sending SPE and then by receiving SPE.
@@ -144,7 +150,7 @@ fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<[String; 11
     lines
 }
 
-fn line(measurement: &Measurement) -> String {
+fn of_measurement(measurement: &Measurement) -> Vec<String> {
     let fields = COLUMNS.map(|(_, field)| field(measurement));
     with_settings(fields.to_vec(), |setting| {
         or_empty((setting.get)(&measurement.parameters.settings))

@@ -477,6 +477,16 @@ fn a_graph_is_run_with_packets_of_its_volumes() {
     );
     let small = value(&run(&pair, "512"), "best");
     assert!(small * 1.5 < pair_ns, "{small} {pair_ns}");
+    // A line of CSV has one field with the name of the file.
+    let named = graph("a,b.txt", "0 1 5\n");
+    let csv = ring(&format!(
+        "--machine ps3 --runs 1 --rounds 2 --graph {named} --format csv"
+    ));
+    assert!(
+        csv.out.contains("\n\"a,b.txt\",worst_to_best,1,times,"),
+        "{}",
+        csv.out
+    );
 
     let refused = |flags: &str, message: &str| ring(flags).refused(&format!("error: {message}\n"));
     let large = graph("large.txt", "tasks 17\n0 1\n");

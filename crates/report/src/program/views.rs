@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::ProgramReport;
 use crate::columns::Table;
-use crate::csv::quoted;
+use crate::csv::{line, lines};
 use crate::table::{cautions, head, not_measured, section};
 use crate::text::{bandwidth, bold, figures, size, time, wrapped};
 use crate::words::Words;
@@ -156,26 +156,24 @@ pub fn csv(report: &ProgramReport) -> String {
         .collect();
     parameters.sort();
     parameters.dedup();
-    let mut text = "program,name,value,unit".to_owned();
-    for name in &parameters {
-        text += ",";
-        text += &quoted(name);
-    }
-    text += "\n";
-    for result in &report.results {
-        text += &format!(
-            "{},{},{},{}",
-            report.program, result.name, result.value, result.unit
-        );
-        for name in &parameters {
-            text += ",";
-            match result.parameters.get(*name) {
-                None | Some(Value::Null) => {}
-                Some(Value::String(value)) => text += &quoted(value),
-                Some(other) => text += &other.to_string(),
-            }
-        }
-        text += "\n";
-    }
-    text
+    let of_every = ["program", "name", "value", "unit"].into_iter();
+    let names = of_every.chain(parameters.iter().map(|name| name.as_str()));
+    let fields = |result: &Finding| {
+        let of_every = [
+            report.program.clone(),
+            result.name.clone(),
+            result.value.to_string(),
+            result.unit.clone(),
+        ];
+        let parameters = parameters
+            .iter()
+            .map(|name| match result.parameters.get(*name) {
+                None | Some(Value::Null) => String::new(),
+                Some(Value::String(value)) => value.clone(),
+                Some(other) => other.to_string(),
+            });
+        of_every.into_iter().chain(parameters).collect::<Vec<_>>()
+    };
+    let header = line(names.map(str::to_owned));
+    lines(&header, report.results.iter().map(fields))
 }
