@@ -59,9 +59,7 @@ impl Table {
 
     /// Arranges the cells in columns.
     pub fn text(&self) -> String {
-        let mut table = comfy_table::Table::new();
-        table.set_content_arrangement(ContentArrangement::Disabled);
-        self.aligned(table, false)
+        self.aligned(None, false)
     }
 
     /// Like [`text`](Self::text), but long cells are broken so that a line has at most `width`
@@ -69,17 +67,9 @@ impl Table {
     /// `width`. No number is broken: if the numbers and the longest words of the texts need more
     /// than `width`, the lines are longer.
     pub fn within(&self, width: usize) -> String {
-        let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
-        let arranged = |keeps_words| {
-            let mut table = comfy_table::Table::new();
-            table
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width);
-            self.aligned(table, keeps_words)
-        };
-        let text = arranged(false);
+        let text = self.aligned(Some(width), false);
         if self.is_torn(&text) {
-            arranged(true)
+            self.aligned(Some(width), true)
         } else {
             text
         }
@@ -103,9 +93,16 @@ impl Table {
         u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX)
     }
 
-    /// Arranges the cells as `table` says. If `keeps_words`, no column is narrower than its longest
-    /// word.
-    fn aligned(&self, mut table: comfy_table::Table, keeps_words: bool) -> String {
+    /// Arranges the cells, in at most `width` characters if it is given. If `keeps_words`, no column
+    /// is narrower than its longest word.
+    fn aligned(&self, width: Option<usize>, keeps_words: bool) -> String {
+        let mut table = comfy_table::Table::new();
+        if let Some(width) = width {
+            let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
+            table
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(width);
+        }
         let headings = (!self.headings.is_empty()).then_some(&self.headings);
         table
             .load_style(presets::NOTHING)
