@@ -5,9 +5,7 @@ use std::mem;
 use std::time::Duration;
 
 use cellworks_machine::Topology;
-use cellworks_report::{
-    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, table, time,
-};
+use cellworks_report::{NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, table, time};
 use cellworks_stats::{
     Doubt, Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, classify_storage,
     findings, unsteady,
@@ -240,13 +238,9 @@ impl Steps for Found {
         steps.filter(is_measured).count() + usize::from(self.memory_matrix.is_some())
     }
 
-    fn report(mut self, circumstances: Circumstances, end: &End) -> Report {
-        let Circumstances {
-            machine,
-            environment,
-            reasons: disturbances,
-            counters,
-        } = circumstances;
+    fn report(mut self, mut circumstances: Circumstances, end: &End) -> Report {
+        let disturbances = mem::replace(&mut circumstances.reasons, mem::take(&mut self.reasons));
+        let reasons = &mut circumstances.reasons;
         let is_complete = self.done() == self.planned() && matches!(end, End::Done);
         let why = match end {
             End::Done => "the budget was spent before; give more with --budget",
@@ -254,7 +248,6 @@ impl Steps for Found {
             End::Spoiled(_) | End::Refused(_) | End::Failed(_) => "the run ended before",
         };
         let capabilities = self.topology.capabilities();
-        let mut reasons = mem::take(&mut self.reasons);
         let is_spoiled = matches!(end, End::Spoiled(_));
         let repeated = self.until_trusted.filter(|_| matches!(end, End::Done));
         match repeated {
@@ -327,7 +320,8 @@ impl Steps for Found {
             advice.iter_mut().for_each(|one| one.doubtful = true);
         }
         Report {
-            envelope: Envelope::new("stats", machine, environment, reasons, is_complete),
+            counters: circumstances.counters.take(),
+            envelope: circumstances.envelope("stats", is_complete),
             not_measured: self.not_measured,
             measurements,
             matrices,
@@ -335,7 +329,6 @@ impl Steps for Found {
             reference: self.reference,
             results,
             advice,
-            counters,
         }
         .in_words_of_the_machine()
     }
