@@ -97,9 +97,9 @@ pub fn csv(list: &Machines) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::made_up;
-
     use super::*;
+    use crate::csv::assert_described;
+    use crate::made_up;
 
     #[test]
     fn the_table_has_the_parts_of_each_machine() {
@@ -117,6 +117,7 @@ odd     48      1   3 modules  mesh          A machine whose title is so long th
 
     #[test]
     fn the_csv_quotes_what_it_must() {
+        assert_described(CSV_HEADER);
         assert_eq!(
             csv(&made_up::machines()),
             "name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect\n\

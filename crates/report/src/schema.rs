@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn report() -> Value {
-        serde_json::to_value(made_up::report()).unwrap()
+        json!(made_up::report())
     }
 
     fn comparison() -> Value {
@@ -143,31 +143,25 @@ mod tests {
             ["a.json", "b.json"],
         )
         .unwrap();
-        serde_json::to_value(comparison).unwrap()
+        json!(comparison)
     }
 
-    fn reproduction() -> Value {
-        serde_json::to_value(made_up::reproduction()).unwrap()
-    }
-
-    fn program() -> Value {
-        serde_json::to_value(made_up::program()).unwrap()
-    }
-
-    fn sweep() -> Value {
-        serde_json::to_value(made_up::sweep()).unwrap()
-    }
-
-    fn placement() -> Value {
-        serde_json::to_value(made_up::placement()).unwrap()
-    }
-
-    fn explanation() -> Value {
-        serde_json::to_value(made_up::explanation()).unwrap()
+    /// Returns a result of each command that runs something, and at last the list of machines.
+    fn results() -> [Value; 8] {
+        [
+            report(),
+            comparison(),
+            json!(made_up::reproduction()),
+            json!(made_up::program()),
+            json!(made_up::placement()),
+            json!(made_up::explanation()),
+            json!(made_up::sweep()),
+            machines(),
+        ]
     }
 
     fn machines() -> Value {
-        serde_json::to_value(made_up::machines()).unwrap()
+        json!(made_up::machines())
     }
 
     fn complaints(schema: &Value, object: &Value) -> Vec<String> {
@@ -192,20 +186,8 @@ mod tests {
 
     #[test]
     fn what_commands_print_validates_and_is_documented() {
-        let bare = serde_json::to_value(made_up::bare()).unwrap();
-        let memory = serde_json::to_value(made_up::memory_matrix()).unwrap();
-        for object in [
-            report(),
-            bare,
-            memory,
-            comparison(),
-            machines(),
-            reproduction(),
-            program(),
-            placement(),
-            explanation(),
-            sweep(),
-        ] {
+        let more = [json!(made_up::bare()), json!(made_up::memory_matrix())];
+        for object in results().into_iter().chain(more) {
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(complaints(&closed(), &object), [""; 0]);
         }
@@ -213,15 +195,7 @@ mod tests {
 
     #[test]
     fn fields_that_are_not_documented_are_allowed_and_detected() {
-        for mut object in [
-            report(),
-            comparison(),
-            reproduction(),
-            program(),
-            placement(),
-            explanation(),
-            sweep(),
-        ] {
+        for mut object in results().into_iter().take(7) {
             object["machine"]["colour"] = json!("grey");
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(
@@ -261,15 +235,7 @@ mod tests {
                 ": \"command\" is a required property",
             ),
         ];
-        for whole in [
-            report(),
-            comparison(),
-            reproduction(),
-            program(),
-            placement(),
-            explanation(),
-            sweep(),
-        ] {
+        for whole in results().into_iter().take(7) {
             for (break_it, expected) in broken {
                 let mut object = whole.clone();
                 break_it(&mut object);
@@ -339,16 +305,7 @@ mod tests {
     #[test]
     fn the_document_describes_every_field_at_the_top() {
         let document = include_str!("../../../docs/json.md");
-        for object in [
-            report(),
-            comparison(),
-            machines(),
-            reproduction(),
-            program(),
-            placement(),
-            explanation(),
-            sweep(),
-        ] {
+        for object in results() {
             for field in object.as_object().unwrap().keys() {
                 assert!(
                     document.contains(&format!("`{field}`")),

@@ -32,8 +32,6 @@ pub use judgement::Judgement;
 pub use markdown::markdown;
 pub use page::html;
 pub use values::{CompareError, Kind, Spread};
-#[cfg(test)]
-pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
 /// The ratios of B to A of all values that two reports have in common.

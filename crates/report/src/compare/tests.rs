@@ -1,7 +1,9 @@
 use cellworks_stats::{Function, Interval, Primitive};
 use serde_json::json;
 
+use super::views::CSV_HEADER;
 use super::*;
+use crate::csv::assert_described;
 use crate::envelope::{ReasonKind, SCHEMA_VERSION};
 use crate::made_up;
 use crate::program::ProgramReport;
@@ -586,6 +588,7 @@ Only in mon.json:
 
 #[test]
 fn csv_has_a_fixed_header_and_quotes_what_it_must() {
+    assert_described(CSV_HEADER);
     let [mut a, mut b] = days();
     for report in [&mut a, &mut b] {
         report.measurements.truncate(1);

@@ -10,7 +10,7 @@ use crate::csv::{lines, or_empty};
 use crate::text::{bandwidth, bold, count, in_words, place, size, time, without_unit, wrapped};
 use crate::words::Words;
 
-pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown\n";
+pub(super) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown\n";
 
 /// The summary names up to this number of slower measurements, and of faster measurements.
 const EXTREMES: usize = 5;

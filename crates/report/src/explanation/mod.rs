@@ -16,8 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::envelope::Envelope;
 
-#[cfg(test)]
-pub(crate) use views::CSV_HEADER;
 pub use views::{csv, html, table};
 
 /// The differences between two placements of the same tasks. A is the placement named first.

@@ -1,3 +1,5 @@
+use super::views::CSV_HEADER;
+use crate::csv::assert_described;
 use crate::made_up;
 
 #[test]
@@ -63,6 +65,7 @@ fn two_placements_that_cost_the_same_say_so() {
 
 #[test]
 fn csv_has_a_line_for_each_pair() {
+    assert_described(CSV_HEADER);
     assert_eq!(
         super::csv(&made_up::explanation()),
         "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n\

@@ -10,7 +10,7 @@ use crate::placement::{amount, assumption, listed, on_costs};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, whole, wrapped};
 
-pub(crate) const CSV_HEADER: &str =
+pub(super) const CSV_HEADER: &str =
     "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";
 
 /// The largest number of rows of a table for people. Rows with smaller differences are left out.

@@ -22,8 +22,6 @@ pub(crate) use numbers::{amount, listed};
 pub(crate) use picture::draw;
 pub use picture::{DRAWN_MAX, PictureDrawing, PictureLine, PlacementPicture};
 pub use trials::{PlacementTrial, PlacementTrials};
-#[cfg(test)]
-pub(crate) use views::CSV_HEADER;
 pub(crate) use views::{assumption, on_costs};
 pub use views::{csv, html, table};
 

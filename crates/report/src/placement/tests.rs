@@ -1,3 +1,5 @@
+use super::views::CSV_HEADER;
+use crate::csv::assert_described;
 use crate::{PictureDrawing, PictureLine, PlacementPicture, Quality, made_up};
 
 #[test]
@@ -96,6 +98,7 @@ fn what_a_command_took_is_shown_for_each_way() {
 
 #[test]
 fn csv_is_one_line() {
+    assert_described(CSV_HEADER);
     assert_eq!(
         super::csv(&made_up::placement()),
         "file,costs,tasks,places,seed,cost,bound,gap,optimal,quality,average,worst,time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n\

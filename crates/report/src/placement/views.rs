@@ -12,7 +12,7 @@ use crate::html::{Part, page_of};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, ranges, whole, wrapped};
 
-pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,quality,average,worst,\
+pub(super) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,quality,average,worst,\
 time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n";
 
 /// Returns the placement as tables of at most `width` columns. Titles contain ANSI styles.

@@ -20,8 +20,6 @@ use crate::envelope::Envelope;
 use crate::machine_info::MachineInfo;
 
 pub use page::html;
-#[cfg(test)]
-pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
 /// Published numbers of papers, with the numbers of simulated machines. `machine` is the machine of

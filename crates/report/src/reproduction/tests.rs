@@ -1,4 +1,6 @@
+use super::views::CSV_HEADER;
 use super::*;
+use crate::csv::assert_described;
 use crate::made_up;
 
 fn plain(styled: &str) -> String {
@@ -17,6 +19,7 @@ fn the_table_has_a_block_for_each_kind_of_number() {
 
 #[test]
 fn csv_has_a_line_for_each_number_and_quotes_what_must_be() {
+    assert_described(CSV_HEADER);
     let text = csv(&made_up::reproduction());
     insta::assert_snapshot!(text);
     let commas = CSV_HEADER.matches(',').count();

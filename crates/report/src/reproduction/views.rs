@@ -7,7 +7,7 @@ use crate::columns::Table;
 use crate::csv::{lines, or_empty};
 use crate::text::{bold, count, figures, wrapped};
 
-pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
+pub(super) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
 reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
 relation,follows_from\n";
 
