@@ -144,7 +144,8 @@ pub trait Wake: Wait {
 
     /// Returns whether this processor is going to sleep if no condition that it checks now is true.
     /// Meaningful only within a [condition](Wait::wait_until). `None` if the machine does not say,
-    /// as by default; each check may then be the last one.
+    /// as by default; each check may then be the last one. Such a machine returns `None` always,
+    /// also outside of conditions, and need not check conditions without a notification.
     ///
     /// A host checks the conditions for some microseconds before it sleeps. A condition that must
     /// tell other processors that it will sleep, which is expensive, does so at the last check.

@@ -358,6 +358,10 @@ impl PpeCore for SimPpe {
         self.world().compute(self.processor(), cycles);
     }
 
+    fn catch_up(&self) {
+        self.world().settle(self.processor());
+    }
+
     #[track_caller]
     fn yield_now(&self) {
         self.world().yield_now(self.processor(), Location::caller());

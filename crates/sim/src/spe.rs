@@ -182,15 +182,9 @@ impl SimSpe {
         result
     }
 
-    /// Adds the lag of the SPE to the clock if the lag is longer than a channel access. The lag is
-    /// time that the SPE has used and the clock has not counted yet. A shorter lag remains,
-    /// although the words of two senders may then arrive in the wrong order.
     #[inline]
     fn settle(&self) {
-        let (world, processor) = (&self.world, self.processor());
-        if !world.is_in_condition() && processor.lag() > world.costs.channel {
-            world.pass(processor, Femtoseconds::ZERO);
-        }
+        self.world.settle(self.processor());
     }
 
     /// Writes to the inbound mailbox of `to`. Returns false if the mailbox is full.

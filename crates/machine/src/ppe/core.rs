@@ -24,6 +24,8 @@ pub trait PpeCore: Wake {
     fn topology(&self) -> &Topology;
     /// See [`Ppe::compute`](crate::Ppe::compute).
     fn compute(&self, cycles: Cycles);
+    /// See [`SpeCore::catch_up`](crate::SpeCore::catch_up).
+    fn catch_up(&self) {}
     /// See [`Ppe::begin_window`](crate::Ppe::begin_window).
     fn window_begins(&self) {}
     /// See [`Ppe::end_window`](crate::Ppe::end_window).
