@@ -320,8 +320,8 @@ impl<const N: usize> Job<N> {
     /// Offers the oldest half, on another worker.
     fn offer(&self) -> Option<Arc<(State, usize)>> {
         let offer = |half| Arc::new((State::new(), half));
-        // SAFETY: the job is alive.
-        unsafe { Halves::offer_for_owner(&raw const self.halves, offer) }
+        // SAFETY: the job is alive, and its owner is another thread.
+        unsafe { Halves::offer_for_owner(&raw const self.halves, false, offer) }
     }
 
     /// Runs a half that the owner has not taken back, on another worker.

@@ -40,6 +40,10 @@ pub(crate) mod sealed {
 
         fn pool(&self) -> usize;
 
+        /// Lets the other processors of a simulated machine run up to the time of this place, so
+        /// that a job that is queued next is queued at that time.
+        fn catch_up(&self);
+
         /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);
 

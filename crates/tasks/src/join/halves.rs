@@ -68,9 +68,10 @@ impl<S: Spe> RunningJob<S> {
     ///
     /// # Safety
     ///
-    /// `job` is alive during the call.
+    /// `job` is alive during the call. `is_here` is true only if the owner runs on this OS thread.
     pub(crate) unsafe fn offer_for_owner(
         job: *const Self,
+        is_here: bool,
         offer: impl FnOnce(Half<S>, CurrentTask<S>) -> Arc<Offer<S>>,
     ) -> Option<Arc<Offer<S>>> {
         let offer = |half| {
@@ -80,8 +81,8 @@ impl<S: Spe> RunningJob<S> {
             let current = unsafe { (*job).current.as_ptr().read() };
             offer(half, current)
         };
-        // SAFETY: the job is alive.
-        unsafe { Halves::offer_for_owner(&raw const (*job).halves, offer) }
+        // SAFETY: the job is alive, and the caller guarantees the rest.
+        unsafe { Halves::offer_for_owner(&raw const (*job).halves, is_here, offer) }
     }
 }
 
@@ -266,13 +267,15 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     }
 
     /// Does the same as [`offer_oldest`](Self::offer_oldest), on another worker. Without asymmetric
-    /// barriers, returns `None`.
+    /// barriers, returns `None`, unless the owner is on the same OS thread (`is_here`): then it is in
+    /// the middle of no other call, and no barrier is needed.
     ///
     /// # Safety
     ///
-    /// `halves` is alive during the call.
+    /// `halves` is alive during the call. `is_here` is true only if the owner runs on this OS thread.
     pub(crate) unsafe fn offer_for_owner(
         halves: *const Self,
+        is_here: bool,
         offer: impl FnOnce(H) -> T,
     ) -> Option<T> {
         // SAFETY: `halves` is alive, and this function uses neither a cell nor a slot that the
@@ -280,7 +283,7 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         let halves = unsafe { &*halves };
         let mut offers = locked(&halves.offers);
         let place = offers.list.len();
-        if !barrier::is_asymmetric() {
+        if !is_here && !barrier::is_asymmetric() {
             return None;
         }
         if halves.are_moved() {
@@ -293,10 +296,12 @@ impl<H: Copy, T: Clone> Halves<H, T> {
                 return None;
             }
             halves.in_place_from.store(place + 1, Ordering::Relaxed);
-            barrier::heavy();
-            if !has_half() {
-                halves.in_place_from.store(place, Ordering::Relaxed);
-                return None;
+            if !is_here {
+                barrier::heavy();
+                if !has_half() {
+                    halves.in_place_from.store(place, Ordering::Relaxed);
+                    return None;
+                }
             }
         }
         // SAFETY: the slot holds a half. If the halves are moved, the owner adds and removes them
@@ -411,7 +416,7 @@ mod tests {
             // The closure, its place, and whether it was offered.
             let mut expected: Vec<(usize, usize, bool)> = Vec::new();
             for _ in 0..60 {
-                match next(4) {
+                match next(5) {
                     0 => {
                         let is_free = |closure: &usize| !expected.iter().any(|it| it.0 == *closure);
                         let Some(closure) = (0..CLOSURES).find(is_free) else {
@@ -419,7 +424,7 @@ mod tests {
                         };
                         expected.push((closure, halves.add(closure, || ()), false));
                     }
-                    by @ (1 | 2) => {
+                    by @ (1..=3) => {
                         let oldest = expected.iter_mut().find(|it| !it.2);
                         let closure = oldest.map(|it| {
                             it.2 = true;
@@ -428,7 +433,13 @@ mod tests {
                         let offered = match by {
                             1 => halves.offer_oldest(|half| half),
                             // SAFETY: `halves` is alive.
-                            _ => unsafe { Halves::offer_for_owner(&raw const halves, |half| half) },
+                            2 => unsafe {
+                                Halves::offer_for_owner(&raw const halves, false, |half| half)
+                            },
+                            // SAFETY: as above, and this is the only OS thread.
+                            _ => unsafe {
+                                Halves::offer_for_owner(&raw const halves, true, |half| half)
+                            },
                         };
                         assert_eq!(offered, closure, "seed {seed}");
                     }

@@ -79,6 +79,8 @@ impl<B, R> Second<B, R> {
 /// times as long.
 macro_rules! run_both {
     ($worker:ident, $first:ident, $second:ident, $begin:expr) => {{
+        // In simulated time, too, the half is there while the first closure runs, and only then.
+        $worker.catch_up();
         let second = Second::<B, RB> {
             body: UnsafeCell::new(ManuallyDrop::new($second)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
@@ -89,6 +91,13 @@ macro_rules! run_both {
         let first = $worker.guarded(|| {
             let () = $begin;
             $first($worker)
+        });
+        let first = first.and_then(|first| match $worker.guarded(|| $worker.catch_up()) {
+            Ok(()) => Ok(first),
+            Err(cancelled) => {
+                discard(first);
+                Err(cancelled)
+            }
         });
         let first = match first {
             Ok(first) => first,
@@ -155,7 +164,13 @@ impl<S: Spe> Worker<'_, S> {
     #[inline(always)]
     fn add_half(&self, half: Half<S>) -> usize {
         let list = move || self.program().requests.list(self.job());
-        self.job().halves.add(half, list)
+        let place = self.job().halves.add(half, list);
+        // An idle thread of this worker runs the half if the first closure waits. A host looks again
+        // and again, and needs no notification; the compiler finds that it says `Some`.
+        if self.spe().is_last_check().is_none() {
+            self.program().wake_idle_thread();
+        }
+        place
     }
 
     /// Ends a `join` whose half was offered, or is not the newest half of the job.

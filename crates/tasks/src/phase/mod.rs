@@ -188,6 +188,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         from: &impl Place<S>,
         task: Task<'scope, S>,
     ) -> Result<Handle<'scope, S>, TaskError> {
+        from.catch_up();
         let Task {
             name,
             work,

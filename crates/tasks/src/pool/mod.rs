@@ -21,8 +21,8 @@ use std::{fmt, ptr};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Cancelled, Flows, Machine, PanicPayload, Payload, Ppe, Processor, RunError, Sleeper, SpeId,
-    StackError, StageError, Wait, Wake,
+    Cancelled, Flows, Machine, PanicPayload, Payload, Ppe, PpeCore, Processor, RunError, Sleeper,
+    SpeId, StackError, StageError, Wait, Wake,
 };
 
 use crate::elsewhere::UsableElsewhere;
@@ -673,15 +673,17 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         self.shared.id()
     }
 
+    #[inline]
+    fn catch_up(&self) {
+        self.core.catch_up();
+    }
+
     fn push(&self, job: Job<M::Spe>) {
         let Err(job) = self.central.post(job) else {
             return;
         };
-        self.shared.push_fresh(job);
         self.shared
-            .announce(0..self.shared.workers.len(), |processor| {
-                self.core.notify(processor);
-            });
+            .push_fresh(job, |processor| self.core.notify(processor));
     }
 
     fn push_to(&self, worker: usize, job: Job<M::Spe>) {

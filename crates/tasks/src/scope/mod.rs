@@ -78,6 +78,7 @@ impl<S: Spe> ScopeOf<S> {
     where
         F: FnOnce(&Worker<'_, S>) + Send,
     {
+        from.catch_up();
         // SAFETY: by the contract of this function.
         let body = unsafe { Closure::new(body) };
         self.start(from);

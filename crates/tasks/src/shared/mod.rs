@@ -23,6 +23,7 @@ pub(crate) mod sleepers;
 
 use std::collections::VecDeque;
 use std::sync::{OnceLock, atomic};
+use std::thread::ThreadId;
 
 use cellworks_machine::{Processor, Spe, SpeId, Topology};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
@@ -78,6 +79,8 @@ pub enum Destination {
 /// The part of a worker that other workers access.
 pub(crate) struct Seat<S: Spe> {
     pub(crate) spe: SpeId,
+    /// The OS thread that runs the program of the worker, once the program has begun.
+    pub(crate) os_thread: OnceLock<ThreadId>,
     /// The end of the worker's queue at which other workers take jobs.
     pub(crate) queue: Stealer<Job<S>>,
     /// Tasks that should run on this worker.
@@ -137,6 +140,7 @@ impl<S: Spe> Shared<S> {
         let queues: Vec<_> = spes.iter().map(|_| Queue::new_lifo()).collect();
         let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
             spe,
+            os_thread: OnceLock::new(),
             queue: queue.stealer(),
             inbox: Injector::new(),
             for_it_alone: Injector::new(),
@@ -204,10 +208,13 @@ impl<S: Spe> Shared<S> {
         notify(Processor::Spe(seat.spe));
     }
 
-    pub(crate) fn push_fresh(&self, job: Job<S>) {
-        if let Err(job) = self.push_to_its_place(job) {
+    /// Puts a job of the main program into a queue, and wakes a worker.
+    pub(crate) fn push_fresh(&self, job: Job<S>, notify: impl Fn(Processor)) {
+        let first = self.push_to_its_place(job).unwrap_or_else(|job| {
             self.fresh.push(job);
-        }
+            None
+        });
+        self.announce(first.into_iter().chain(0..self.workers.len()), notify);
     }
 
     #[inline(always)]
@@ -224,14 +231,15 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Puts a task into the queue of its priority or worker. Returns a job for the queue `Starter`.
+    /// Puts a task into the queue of its priority or worker. Returns the number of this worker, if
+    /// any, which is to be woken for it. Returns a job for the queue `Starter`.
     #[inline(always)]
-    pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
+    pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<Option<usize>, Job<S>> {
         let queue = match self.queue_of(&job) {
             Destination::Starter => return Err(job),
             Destination::Inbox(worker) => {
                 self.workers[worker].inbox.push(job);
-                return Ok(());
+                return Ok(Some(worker));
             }
             Destination::High => &self.high,
             Destination::Low => &self.low,
@@ -239,7 +247,7 @@ impl<S: Spe> Shared<S> {
         queue.push(job);
         // The store comes after the push, so a worker that reads the flag as true finds the task.
         self.has_priorities.store(true, Ordering::Release);
-        Ok(())
+        Ok(None)
     }
 
     /// Returns the number of jobs in a queue. `of_starter` counts the jobs in the queue `Starter`.

@@ -141,9 +141,8 @@ impl<S: Spe> Door<S> {
         scope.count.start();
         // SAFETY: by the contract of this function.
         let body = unsafe { Closure::new(body) };
-        shared.push_fresh(Job::Spawned(Spawned { scope, body }));
-        let notify = |processor| inside.outside.notify(processor);
-        shared.announce(0..shared.workers.len(), notify);
+        let job = Job::Spawned(Spawned { scope, body });
+        shared.push_fresh(job, |processor| inside.outside.notify(processor));
         Ok(shared.fresh.len())
     }
 }

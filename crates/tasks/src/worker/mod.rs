@@ -200,6 +200,11 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         self.program.shared.id()
     }
 
+    #[inline(always)]
+    fn catch_up(&self) {
+        self.program.spe.catch_up();
+    }
+
     #[inline]
     fn push(&self, job: Job<S>) {
         match self.program.central.post(job) {

@@ -145,6 +145,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     /// Takes the job that this worker runs next, in the order of the drawing above.
     pub(crate) fn take(&self) -> Option<Job<S>> {
+        // Other workers may take jobs during the job that has ended.
+        self.spe.catch_up();
         self.waiting_for_room
             .wake(self.spe, |destination| self.queued_at(destination));
         if let Some(job) = self.take_high() {
@@ -316,11 +318,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// which panics if the run is cancelled. The job stays where it is.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
-        if let Err(job) = self.shared.push_to_its_place(job) {
+        let first = self.shared.push_to_its_place(job).unwrap_or_else(|job| {
             self.queue.push(job);
-        }
+            None
+        });
         self.wake_idle_thread();
-        self.announce();
+        self.announce_to(first);
     }
 
     /// Wakes an idle thread of this worker, which runs a new job if the calling thread waits.
@@ -377,7 +380,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     #[inline(always)]
     fn announce(&self) {
-        self.shared.announce(self.requests.others(), |processor| {
+        self.announce_to(None);
+    }
+
+    /// Wakes a worker that sleeps, because there is a job: the worker `first` before others.
+    #[inline(always)]
+    fn announce_to(&self, first: Option<usize>) {
+        let order = first.into_iter().chain(self.requests.others());
+        self.shared.announce(order, |processor| {
             self.spe.notify(processor);
         });
     }
@@ -426,8 +436,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     pub(crate) fn hand_in_ended(&self) {
         let ended = self.ended.take();
         let mut left = Ok(());
-        if !ended.is_empty() && self.ahead.take_puts() && !self.spe.is_cancelled() {
-            left = catch_unwind(AssertUnwindSafe(|| self.spe.departed()));
+        if !ended.is_empty() && !self.spe.is_cancelled() {
+            left = catch_unwind(AssertUnwindSafe(|| {
+                if self.ahead.take_puts() {
+                    self.spe.departed();
+                }
+                self.spe.catch_up();
+            }));
         }
         // The tasks have ended, even if the wait was cancelled.
         ended.count(self.spe);

@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 
 use cellworks_machine::{Processor, Spe};
 
@@ -26,6 +27,7 @@ const FEW_JOBS: usize = 16;
 pub(crate) struct Requests<'w, S: Spe> {
     shared: &'w Shared<S>,
     number: usize,
+    os_thread: ThreadId,
     /// The numbers of the other workers, nearest first.
     others: Box<[usize]>,
     /// Whether this worker has asked others for work since it last had a job.
@@ -45,9 +47,13 @@ impl<'w, S: Spe> Requests<'w, S> {
         // The list begins at `number + 1`, so that workers at equal distance are in a different
         // order on each worker.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
+        let os_thread = *shared.workers[number]
+            .os_thread
+            .get_or_init(|| thread::current().id());
         Self {
             shared,
             number,
+            os_thread,
             others: others.into(),
             asks: Cell::new(false),
             offers_for_others: Cell::new(false),
@@ -142,12 +148,10 @@ impl<'w, S: Spe> Requests<'w, S> {
     pub(crate) fn look_after_others(&self) -> bool {
         let mut has_half = false;
         let mut offers = false;
-        if barrier::is_asymmetric() {
-            for other in self.others().map(|other| &self.shared.workers[other]) {
-                if has_private_half(other) {
-                    has_half = true;
-                    offers |= !other.exchange.request.was_declined();
-                }
+        for other in self.others().map(|other| &self.shared.workers[other]) {
+            if (self.is_here(other) || barrier::is_asymmetric()) && has_private_half(other) {
+                has_half = true;
+                offers |= !other.exchange.request.was_declined();
             }
         }
         self.offers_for_others.set(offers);
@@ -162,14 +166,24 @@ impl<'w, S: Spe> Requests<'w, S> {
             return None;
         }
         self.others().find_map(|other| {
-            let mut jobs = locked(&self.shared.workers[other].jobs);
+            let seat = &self.shared.workers[other];
+            let is_here = self.is_here(seat);
+            let mut jobs = locked(&seat.jobs);
             let offer = offer_first(&mut jobs, |job, by_name| {
                 let offer = |half, current| self.offer(other, half, current, by_name);
-                // SAFETY: pointers in the list are valid, and the list is locked.
-                unsafe { RunningJob::offer_for_owner(job.0, offer) }
+                // SAFETY: pointers in the list are valid, and the list is locked. `is_here` is true
+                // only if the program of the owner, which alone adds and removes halves, runs on
+                // the OS thread of this call.
+                unsafe { RunningJob::offer_for_owner(job.0, is_here, offer) }
             });
             Some((other, offer?))
         })
+    }
+
+    /// Returns whether another worker runs on the OS thread of this one, as all workers of a
+    /// simulated machine do.
+    fn is_here(&self, other: &Seat<S>) -> bool {
+        other.os_thread.get() == Some(&self.os_thread)
     }
 
     /// Makes an offer of a half of the worker `owner`, at whose end the waiting thread is woken by

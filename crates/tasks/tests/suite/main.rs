@@ -14,6 +14,7 @@ mod observation;
 mod room;
 mod schedules;
 mod shared_pool;
+mod simulated_time;
 mod sorting;
 mod spawning;
 mod tasks;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use cellworks_machine::{Machine, Processor, Spe};
+use cellworks_machine::{Cycles, Machine, Processor, Span, Spe, Wake};
 use cellworks_tasks::{Pool, Worker};
 
 crate::on_every_machine!(
@@ -13,6 +13,8 @@ crate::on_every_machine!(
     a_lock_is_held_across_a_loop,
     readers_work_in_parallel_while_a_writer_waits,
     the_first_half_of_a_join_waits_for_the_second,
+    the_second_half_is_begun_by_a_worker_that_looks_late,
+    the_second_half_is_begun_by_the_worker_that_waits,
     the_second_half_of_a_join_waits_for_the_first_of_another,
     each_task_waits_for_the_one_before_it,
     more_tasks_than_workers_go_on_in_step,
@@ -144,6 +146,40 @@ fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
             );
         }
     });
+}
+
+/// The worker that has run the half of the first join looks for work after the second join has begun.
+fn the_second_half_is_begun_by_a_worker_that_looks_late<M: Machine>(machine: &M) {
+    on_any_number_of_workers(machine, |worker| {
+        // All workers have begun, and sleep.
+        worker.spe().compute(Cycles(10_000_000));
+        for _ in 0..2 {
+            first_waits_for_second(worker, 100_000);
+        }
+    });
+}
+
+/// The other thread of the worker has looked for work in vain before the join.
+fn the_second_half_is_begun_by_the_worker_that_waits<M: Machine>(machine: &M) {
+    on_any_number_of_workers(machine, |worker| {
+        let spe = worker.spe();
+        let deadline = spe.now() + Span::from_nanoseconds(1_000_000);
+        spe.wait_until_deadline(&"the other thread to sleep", deadline, &mut || false);
+        first_waits_for_second(worker, 1);
+    });
+}
+
+/// The second half sets a flag, for which the first waits, and goes on for some cycles.
+fn first_waits_for_second<S: Spe>(worker: &Worker<'_, S>, cycles: u64) {
+    let begun = AtomicBool::new(false);
+    worker.join(
+        |worker| wait(worker, || begun.load(Ordering::SeqCst)),
+        |worker| {
+            begun.store(true, Ordering::SeqCst);
+            changed(worker);
+            worker.spe().compute(Cycles(cycles));
+        },
+    );
 }
 
 /// The first halves of two nested joins wait for the second half of the inner join.
