@@ -141,6 +141,10 @@ impl HostPpe {
             if left.is_some_and(|left| left == Span::default()) {
                 return false;
             }
+            // The worker on this CPU keeps the CPU until it has notified the PPE.
+            if self.spin.is_crowded(&run.parking) && run.parking.begin_to_yield(PPE_SEAT) {
+                continue;
+            }
             if self.spin.again(&run.parking) {
                 continue;
             }
@@ -190,6 +194,7 @@ impl Drop for Waits<'_> {
         for spe in ppe.wanting_room.take() {
             ppe.run.words(spe).withdraw_writer();
         }
+        ppe.run.parking.end_yielding(PPE_SEAT);
         ppe.waiting.set(false);
     }
 }
@@ -248,6 +253,14 @@ impl Wake for HostPpe {
     fn sleeper(&self) -> Sleeper {
         // SAFETY: the PPE is no cooperative thread, so `Processor::Ppe` identifies the PPE.
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
+    }
+
+    fn would_poll(&self) -> bool {
+        true
+    }
+
+    fn wait_briefly(&self) -> bool {
+        self.spin.wait_briefly(&self.run.parking)
     }
 
     fn outlast(&self, done: &mut dyn FnMut() -> bool) {

@@ -90,6 +90,8 @@ pub(crate) struct Spin {
     yields: Cell<u32>,
     /// The number of yields at the last call of [`let_neighbour_run`](Self::let_neighbour_run).
     at_last_call: Cell<u32>,
+    /// See [`instructions_of_a_pause`].
+    pause: u32,
 }
 
 impl Spin {
@@ -102,12 +104,24 @@ impl Spin {
             sleeps_until: Cell::new(None),
             yields: Cell::new(0),
             at_last_call: Cell::new(0),
+            pause: instructions_of_a_pause(),
         }
     }
 
     /// Returns whether another OS thread of the run on this CPU is ready to run.
-    fn is_crowded(&self, parking: &Parking) -> bool {
+    pub(crate) fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
+    }
+
+    /// Pauses and returns true, or returns false if another OS thread of the run on this CPU is
+    /// ready.
+    #[inline(always)]
+    pub(crate) fn wait_briefly(&self, parking: &Parking) -> bool {
+        let is_alone = !self.is_crowded(parking);
+        if is_alone {
+            pause_for_a_line(self.pause);
+        }
+        is_alone
     }
 
     /// If another OS thread of the run on this CPU is ready, and this thread has not yielded since
@@ -231,8 +245,6 @@ pub(crate) struct Worker {
     /// Whether the worker has called [`Parking::prepare`]. The worker is then also idle.
     prepared: Cell<bool>,
     spin: Spin,
-    /// See [`instructions_of_a_pause`].
-    pause: u32,
     yields: Cell<u32>,
     /// The number of waits, modulo 256. When this number is 0, all polling threads check their
     /// conditions, even if other threads of the worker keep waking each other.
@@ -252,7 +264,6 @@ impl Worker {
             is_idle: Cell::new(false),
             prepared: Cell::new(false),
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
-            pause: instructions_of_a_pause(),
             yields: Cell::new(0),
             waits: Cell::new(0),
             pollers: RefCell::default(),
@@ -308,7 +319,7 @@ impl Worker {
         }
     }
 
-    fn has_few_pollers(&self) -> bool {
+    pub(crate) fn has_few_pollers(&self) -> bool {
         self.pollers.borrow().len() <= POLLERS
     }
 
@@ -507,14 +518,10 @@ impl Worker {
 
     #[inline(always)]
     pub(crate) fn wait_briefly(&self) -> bool {
-        let is_alone = !threads::others_ready()
+        !threads::others_ready()
             && self.pollers.borrow().is_empty()
             && !self.run.woken(self.seat).has_some()
-            && !self.spin.is_crowded(&self.run.parking);
-        if is_alone {
-            pause_for_a_line(self.pause);
-        }
-        is_alone
+            && self.spin.wait_briefly(&self.run.parking)
     }
 }
 

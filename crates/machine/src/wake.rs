@@ -78,10 +78,17 @@ pub trait Wake: Wait {
     /// Returns whether this thread should poll its condition instead of sleeping. Another core can
     /// then wake it faster. To poll, call [`wait_until`](Wait::wait_until), and give the waking
     /// thread a [polling](Sleeper::polling) sleeper. Returns true if no other thread of this core
-    /// is ready and few threads poll.
+    /// is ready and few threads poll. A PPE of a host always polls.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false
+    }
+
+    /// Returns whether this thread should poll, as [`would_poll`](Self::would_poll), if the thread that
+    /// will fulfil its condition is probably on another core. Other threads of this core may be ready.
+    #[inline(always)]
+    fn would_poll_elsewhere(&self) -> bool {
+        self.would_poll()
     }
 
     /// Returns whether `sleeper` is the calling thread. Must not be called after the thread of
@@ -135,8 +142,8 @@ pub trait Wake: Wait {
     fn outlast(&self, done: &mut dyn FnMut() -> bool);
 
     /// Waits for some nanoseconds, in which another core may fulfil a condition, and returns true.
-    /// Returns false without waiting if another thread of this core is ready, if the caller is a
-    /// PPE, or if time is simulated.
+    /// Returns false without waiting if another thread of this core is ready, or if time is
+    /// simulated.
     #[inline(always)]
     fn wait_briefly(&self) -> bool {
         false

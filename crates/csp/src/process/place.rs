@@ -74,6 +74,14 @@ impl<C: PpeCore> Wake for PpePlace<'_, C> {
         self.0.sleeper()
     }
 
+    fn would_poll(&self) -> bool {
+        self.0.would_poll()
+    }
+
+    fn wait_briefly(&self) -> bool {
+        self.0.wait_briefly()
+    }
+
     fn outlast(&self, done: &mut dyn FnMut() -> bool) {
         self.0.outlast(done);
     }
