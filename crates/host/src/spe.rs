@@ -299,6 +299,11 @@ impl Wake for HostSpe {
     }
 
     #[inline(always)]
+    fn would_poll_elsewhere(&self) -> bool {
+        self.worker.has_few_pollers()
+    }
+
+    #[inline(always)]
     fn is_calling(&self, sleeper: Sleeper) -> bool {
         // SAFETY: as in `Worker::wake_here`.
         unsafe { threads::Thread::from_raw(sleeper.thread()) }.runs()

@@ -28,6 +28,7 @@ use std::thread::panicking;
 use cellworks_machine::{SpeId, Time};
 
 use self::place::Place;
+use crate::channel::Partner;
 use crate::channel::link::{Link, Waiting, Why};
 use crate::channel::lock::Lock;
 use crate::channel::node::{Parcel, WayToWake};
@@ -669,6 +670,15 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(always)]
     pub(crate) fn would_poll<L: Lock>(&self) -> bool {
         L::IS_SHARED && self.place.would_poll()
+    }
+
+    /// As [`would_poll`](Self::would_poll), for a wait whose partner is probably `partner`.
+    #[inline(always)]
+    pub(crate) fn would_poll_for<L: Lock>(&self, partner: Partner) -> bool {
+        if L::IS_SHARED && partner.is_elsewhere() {
+            return self.place.would_poll_elsewhere();
+        }
+        self.would_poll::<L>()
     }
 
     /// Not inlined, because inlining made the ring benchmark 0.9 ns slower for each message.

@@ -106,7 +106,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
             polls_left -= 1;
             continue;
         }
-        let polls = process.would_poll::<L>();
+        let polls = process.would_poll_for::<L>(*partner);
         let mut in_frame = MaybeUninit::uninit();
         let own = has_node.then(|| channel.node(Side::Writer));
         let node = ready(own, &mut in_frame, process.waker(), polls, Some(parcel));
@@ -146,7 +146,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
         if word != Word::EMPTY {
             return Err(Otherwise::Step(()));
         }
-        let polls = process.would_poll::<L>();
+        let polls = process.would_poll_for::<L>(*partner);
         let mut in_frame = MaybeUninit::uninit();
         let own = has_node.then(|| channel.node(Side::Reader));
         let node = ready(own, &mut in_frame, process.waker(), polls, None);
