@@ -113,6 +113,23 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
+    /// Prefetches the node at an address, if it may be in another core's cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_node(&self, address: usize) {
+        if L::IS_SHARED {
+            prefetch_to_write(address);
+        }
+    }
+
+    /// Prefetches what a step under the lock will write, so that its lines come at the same time.
+    #[inline(always)]
+    pub(crate) fn prefetch_state(&self) {
+        if L::IS_SHARED {
+            prefetch_to_write(std::ptr::from_ref(self).addr());
+            prefetch_to_write(std::ptr::from_ref(&self.state).addr());
+        }
+    }
+
     /// Records that a process will use an end of this side. The CPU need not wait for the store.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {

@@ -41,15 +41,19 @@ const GUARD_BITS: u32 = 29;
 const GUARD_MASK: u64 = (1 << GUARD_BITS) - 1;
 const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
+// What a process on the other side of a channel reads or writes is in one cache line.
+#[repr(C, align(64))]
 pub(crate) struct Party {
-    /// An identifier that no other alternation of the program ever has.
-    pub number: u64,
     /// The wait's sequence number, the claimed guard's index, and the tag (`ACTIVE` to
     /// `LISTENING`).
     state: AtomicU64,
+    /// The ready bits of the first 64 guards. The bit of a guard that may be ready is 1.
+    pub ready: AtomicU64,
     /// The waker of the process. Accessed by the alternation while it does not wait, or by a
     /// process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
+    /// An identifier that no other alternation of the program ever has.
+    pub number: u64,
     /// Whether a channel of this alternation may have guards of other alternations on its other
     /// side.
     is_opposed: AtomicBool,
@@ -82,9 +86,10 @@ impl Party {
     pub(crate) fn new() -> Self {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
             state: AtomicU64::new(ACTIVE),
+            ready: AtomicU64::new(0),
             waker: UnsafeCell::new(None),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             is_opposed: AtomicBool::new(false),
         }
     }
@@ -199,12 +204,30 @@ impl Taken<'_> {
     }
 }
 
+/// The ready bits of 64 further guards, as [`Party::ready`].
+pub(crate) type MoreReady = Option<Arc<AtomicU64>>;
+
+/// Returns the ready bits in `more`, or else those of the first guards.
+#[inline(always)]
+pub(crate) fn ready_bits<'a>(more: &'a MoreReady, party: &'a Party) -> &'a AtomicU64 {
+    match more {
+        None => &party.ready,
+        Some(bits) => bits,
+    }
+}
+
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// The ready bits of 64 guards of the alternation. The bit of a guard that may be ready is 1.
-    ready: Arc<AtomicU64>,
+    more_ready: MoreReady,
     bit: u64,
+    changing: Changing<T>,
+}
+
+/// What changes in a guard, in cache lines of its own: the alternation changes it for each item, and
+/// processes that only mark the guard as ready need not have these lines.
+#[repr(align(64))]
+struct Changing<T> {
     /// Whether another process may perform the guard. Does not change while the alternation waits.
     enabled: AtomicBool,
     /// The item that this guard offers or has read. Access: see [`Party::waker`].
@@ -213,24 +236,26 @@ pub(crate) struct Guard<T> {
     holder: UnsafeCell<*const Guard<T>>,
 }
 
-// SAFETY: only one thread at a time accesses `holder` and `parcel`: see these fields. All other
+// SAFETY: only one thread at a time accesses `holder` and `parcel`: see `Changing`. All other
 // fields are atomic or do not change.
 unsafe impl<T: Send> Sync for Guard<T> {}
 // SAFETY: a guard owns a parcel, which may be sent if its item may be sent.
 unsafe impl<T: Send> Send for Guard<T> {}
 
 impl<T> Guard<T> {
-    pub(crate) fn new(party: &Arc<Party>, index: usize, ready: &Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(party: &Arc<Party>, index: usize, more_ready: &MoreReady) -> Self {
         let bit = 1 << (index % 64);
-        ready.fetch_or(bit, Ordering::Relaxed);
+        ready_bits(more_ready, party).fetch_or(bit, Ordering::Relaxed);
         Self {
             party: Arc::clone(party),
             index,
-            ready: Arc::clone(ready),
+            more_ready: more_ready.clone(),
             bit,
-            enabled: AtomicBool::new(true),
-            parcel: UnsafeCell::new(None),
-            holder: UnsafeCell::new(std::ptr::null()),
+            changing: Changing {
+                enabled: AtomicBool::new(true),
+                parcel: UnsafeCell::new(None),
+                holder: UnsafeCell::new(std::ptr::null()),
+            },
         }
     }
 
@@ -239,7 +264,7 @@ impl<T> Guard<T> {
     }
 
     pub(crate) fn enable(&self, enabled: bool) {
-        self.enabled.store(enabled, Ordering::Release);
+        self.changing.enabled.store(enabled, Ordering::Release);
     }
 
     /// Marks the guard as ready. If its alternation waits, ends the wait and returns the waker.
@@ -247,12 +272,13 @@ impl<T> Guard<T> {
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
         // The bit is not cleared between these two operations, because the caller has the channel's
         // lock.
-        if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
-            self.ready.fetch_or(self.bit, Ordering::SeqCst);
+        let ready = ready_bits(&self.more_ready, &self.party);
+        if ready.load(Ordering::SeqCst) & self.bit == 0 {
+            ready.fetch_or(self.bit, Ordering::SeqCst);
         }
         let state = self.party.state.load(Ordering::SeqCst);
         match state & TAG_MASK {
-            WAITING if self.enabled.load(Ordering::Acquire) => {
+            WAITING if self.changing.enabled.load(Ordering::Acquire) => {
                 Some(self.party.take(state >> WAIT_SHIFT)?.end(0, POKED))
             }
             LISTENING => self.poke_listener(state >> WAIT_SHIFT),
@@ -268,14 +294,17 @@ impl<T> Guard<T> {
 
     /// Marks the guard as not ready. The caller has the channel's lock.
     pub(crate) fn clear_ready(&self) {
-        self.ready.fetch_and(!self.bit, Ordering::SeqCst);
+        ready_bits(&self.more_ready, &self.party).fetch_and(!self.bit, Ordering::SeqCst);
     }
 
     /// Returns the sequence number of the wait if the alternation waits and the guard is enabled.
     #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;
-        self.enabled.load(Ordering::Acquire).then_some(wait)
+        self.changing
+            .enabled
+            .load(Ordering::Acquire)
+            .then_some(wait)
     }
 
     /// Returns whether the alternation waits or listens, so that it may be poked.
@@ -289,7 +318,8 @@ impl<T> Guard<T> {
     pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
         // SAFETY: this process has taken the party.
-        self.parcel
+        self.changing
+            .parcel
             .with_mut(|place| unsafe { *place = parcel.take() });
         Some(taken.end(self.index as u64, CLAIMED))
     }
@@ -300,7 +330,8 @@ impl<T> Guard<T> {
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
         // SAFETY: this process has taken the party.
-        self.parcel
+        self.changing
+            .parcel
             .with_mut(|place| unsafe { *parcel = (*place).take() });
         if parcel.is_none() {
             // SAFETY: this process has taken the party, to which the holder belongs too.
@@ -335,7 +366,7 @@ impl<T> Guard<T> {
         // SAFETY: the caller's promise holds for all guards of the alternation, and the alternation
         // lists the holder as long as it lists this guard.
         unsafe {
-            let holder = self.holder.with_mut(|holder| *holder);
+            let holder = self.changing.holder.with_mut(|holder| *holder);
             holder.as_ref().unwrap_or(self).parcel()
         }
     }
@@ -348,7 +379,9 @@ impl<T> Guard<T> {
     pub(crate) unsafe fn set_holder(&self, holder: Option<&Guard<T>>) {
         let holder = holder.map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the caller's promise.
-        self.holder.with_mut(|place| unsafe { *place = holder });
+        self.changing
+            .holder
+            .with_mut(|place| unsafe { *place = holder });
     }
 
     /// Returns the parcel in this guard.
@@ -362,6 +395,8 @@ impl<T> Guard<T> {
     )]
     pub(crate) unsafe fn parcel(&self) -> &mut Option<Parcel<T>> {
         // SAFETY: the caller's promise.
-        self.parcel.with_mut(|place| unsafe { &mut *place })
+        self.changing
+            .parcel
+            .with_mut(|place| unsafe { &mut *place })
     }
 }

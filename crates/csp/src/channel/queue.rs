@@ -30,6 +30,12 @@ impl<T> Queue<T> {
         self.first.is_null()
     }
 
+    /// Returns the address of the first node.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn first_address(&self) -> Option<usize> {
+        (!self.is_empty()).then(|| self.first.addr())
+    }
+
     /// Adds a node to the end of the queue, with its waker and, for a writer, the item.
     ///
     /// # Safety

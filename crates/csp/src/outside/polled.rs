@@ -22,14 +22,12 @@ use crate::channel::node::Parcel;
 use crate::channel::party::{Guard, Party, WaitState};
 use crate::channel::protocol::Met;
 use crate::channel::waker::{Waker, Woken};
-use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::sync::{Arc, Ordering};
 
 pub(crate) struct Polled<T> {
     side: Side,
     party: Arc<Party>,
     guard: Arc<Guard<T>>,
-    /// The ready bit of the guard.
-    ready: Arc<AtomicU64>,
     /// Whether the guard is listed at the channel, and the party waits or listens.
     waits: bool,
 }
@@ -40,13 +38,11 @@ impl<T> Polled<T> {
             Side::Reader => Party::new(),
             Side::Writer => Party::new_listener(),
         });
-        let ready = Arc::new(AtomicU64::new(0));
-        let guard = Arc::new(Guard::new(&party, 0, &ready));
+        let guard = Arc::new(Guard::new(&party, 0, &None));
         Self {
             side,
             party,
             guard,
-            ready,
             waits: false,
         }
     }
@@ -110,7 +106,7 @@ impl<T> Polled<T> {
                 Side::Writer => self.party.listen(waker),
             }
             // As for an alternation: the bit is looked at once more, and other alternations are.
-            let goes_on = self.ready.load(Ordering::SeqCst) != 0
+            let goes_on = self.party.ready.load(Ordering::SeqCst) != 0
                 || self.party.is_opposed()
                     && channel.lock().meets(self.side, &self.guard, &mut woken);
             wake(woken);

@@ -55,6 +55,7 @@ unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
 ) -> Met {
     let side = if WRITES { Side::Writer } else { Side::Reader };
     let mut woken = Woken::None;
+    channel.prefetch_state();
     let mut state = channel.lock();
     // SAFETY: the caller's promise.
     let met = unsafe { state.step_or_push(side, node, process, parcel, &mut woken) };

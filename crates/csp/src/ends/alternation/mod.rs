@@ -34,7 +34,7 @@ use super::{Reach, Reader, Writer};
 use crate::channel::RawChannel;
 use crate::channel::link::{Side, Waiting};
 use crate::channel::lock::Lock;
-use crate::channel::party::{Guard, Party, WaitState};
+use crate::channel::party::{Guard, MoreReady, Party, WaitState, ready_bits};
 use crate::channel::protocol::Met;
 use crate::process::place::Place;
 use crate::process::{Process, TURN};
@@ -94,8 +94,8 @@ pub struct Alternation<'a> {
 
 /// The state of 64 guards. Each field has one bit for each guard.
 struct Block {
-    /// Which guards may be ready. Channels set these bits.
-    ready: Arc<AtomicU64>,
+    /// Which guards may be ready. Channels set these bits. The party has those of the first block.
+    ready: MoreReady,
     /// Which guards have a true pre-condition.
     conditions: u64,
     /// Which writing guards have an item, and which reading guards have none.
@@ -188,7 +188,7 @@ impl<'a> Alternation<'a> {
         let (block, bit) = (index / 64, 1 << (index % 64));
         if block == self.blocks.len() {
             self.blocks.push(Block {
-                ready: Arc::new(AtomicU64::new(0)),
+                ready: (block > 0).then(|| Arc::new(AtomicU64::new(0))),
                 conditions: 0,
                 supplied: 0,
             });
@@ -201,11 +201,11 @@ impl<'a> Alternation<'a> {
             Side::Writer => guard.enable(false),
         }
         channel.lock().add_guard(side, &guard);
-        self.guards.push(Box::new(ListedGuard {
-            channel: StdArc::clone(channel),
+        self.guards.push(Box::new(ListedGuard::new(
+            StdArc::clone(channel),
             guard,
             side,
-        }));
+        )));
         index
     }
 
@@ -476,7 +476,7 @@ impl<'a> Alternation<'a> {
             // An alternation that waits at a guard's channel marks the guard as ready only while
             // `self` waits, which perhaps never happens. So `self` checks all guards.
             for block in &self.blocks {
-                block.ready.store(!0, Ordering::Relaxed);
+                ready_bits(&block.ready, &self.party).store(!0, Ordering::Relaxed);
             }
         }
         loop {
@@ -544,7 +544,8 @@ impl<'a> Alternation<'a> {
     #[inline(always)]
     fn candidate_of(&self, index: usize, mask: u64) -> Option<usize> {
         let block = self.blocks.get(index)?;
-        let open = block.ready.load(Ordering::SeqCst) & block.enabled() & mask;
+        let open =
+            ready_bits(&block.ready, &self.party).load(Ordering::SeqCst) & block.enabled() & mask;
         (open != 0).then(|| index * 64 + open.trailing_zeros() as usize)
     }
 
@@ -566,7 +567,8 @@ impl<'a> Alternation<'a> {
             process.attempt(
                 || guard.waiting(),
                 |woken| {
-                    met = guard.attempt(process.identity(), woken);
+                    // An attempt in vain is expensive if processors share no memory.
+                    met = guard.attempt(process.identity(), process.shares_memory(), woken);
                     matches!(met, Met::Done)
                 },
             );
@@ -630,8 +632,7 @@ impl<'a> Alternation<'a> {
                 && this.party.is_opposed()
                 && let Some(index) = enabled().find(|index| this.guards[*index].meets(woken))
             {
-                this.blocks[index / 64]
-                    .ready
+                ready_bits(&this.blocks[index / 64].ready, &this.party)
                     .fetch_or(1 << (index % 64), Ordering::Relaxed);
                 goes_on = true;
             }
