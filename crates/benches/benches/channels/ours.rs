@@ -328,6 +328,27 @@ pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: u
     result.get()
 }
 
+/// Selects some items to warm up, and then measures the time to select `messages` items.
+fn time_selections<R: Reach>(
+    process: &Process<'_, impl Place>,
+    mut readers: Vec<Reader<u64, One, R>>,
+    messages: usize,
+) -> std::result::Result<Duration, ProcessError> {
+    let mut alternation = Alternation::fair();
+    let guards: Vec<_> = readers.iter_mut().map(|r| alternation.read(r)).collect();
+    let mut take = |messages| {
+        for _ in 0..messages {
+            let chosen = alternation.select(process)?;
+            alternation.take(process, &guards[chosen.index()]);
+        }
+        Ok::<_, ProcessError>(())
+    };
+    take(messages / 10)?;
+    let start = Instant::now();
+    take(messages)?;
+    Ok(start.elapsed())
+}
+
 /// A process alternates over `channels` rendezvous channels. Each channel has a writer of its own.
 /// All processes are on one SPE.
 pub fn alternation<R: Reach>(
@@ -351,21 +372,32 @@ pub fn alternation<R: Reach>(
         }
         let result = &result;
         group.process("reader", move |process| {
-            let mut alternation = Alternation::fair();
-            let guards: Vec<_> = readers.iter_mut().map(|r| alternation.read(r)).collect();
-            let mut take = |messages| {
-                for _ in 0..messages {
-                    let chosen = alternation.select(process)?;
-                    alternation.take(process, &guards[chosen.index()]);
-                }
-                Ok::<_, ProcessError>(())
-            };
-            take(messages / 10)?;
-            let start = Instant::now();
-            take(messages)?;
-            result.set(start.elapsed(), messages);
+            result.set(time_selections(process, readers, messages)?, messages);
             Ok(())
         });
+    });
+    ran(network);
+    result.get()
+}
+
+/// A process of SPE 0 alternates over rendezvous channels, whose writers are on SPE 1.
+pub fn alternation_on_two_spes(host: &Host, channels: usize, messages: usize) -> f64 {
+    let result = Result::default();
+    let mut network = Network::on(host);
+    let mut readers = Vec::new();
+    for index in 0..channels {
+        let (mut writer, reader) = Channel::new().one_to_one::<u64>();
+        readers.push(reader);
+        network.process(format!("writer {index}"), spe(1), move |process| {
+            loop {
+                writer.write(process, 1)?;
+            }
+        });
+    }
+    let result_of = &result;
+    network.process("reader", spe(0), move |process| {
+        result_of.set(time_selections(process, readers, messages)?, messages);
+        Ok(())
     });
     ran(network);
     result.get()
@@ -419,6 +451,65 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
     drop(ends);
     ran(network);
     result.set(started.elapsed(), messages);
+    result.get()
+}
+
+/// Where the last process of a [`pipeline`] is.
+#[derive(Clone, Copy)]
+pub enum Sink {
+    /// The main process, as in the first example of the guide. The channel to it has a buffer of
+    /// this many items.
+    Ppe(usize),
+    Spe(usize),
+}
+
+/// Numbers go through a pipeline of `stages` processes, a source among them, to the sink. The
+/// processes take the first `spes` SPEs in turn. Returns the time of a message: a number takes
+/// `stages` messages.
+pub fn pipeline(host: &Host, stages: usize, spes: usize, sink: Sink, numbers: usize) -> f64 {
+    let all = numbers + numbers / 10;
+    let buffer = match sink {
+        Sink::Ppe(buffer) => buffer,
+        Sink::Spe(_) => 0,
+    };
+    let mut network = Network::on(host);
+    let mut channels = (1..=stages).map(|stage| {
+        let capacity = if stage == stages { buffer } else { 0 };
+        Channel::new().buffered(capacity).one_to_one::<u64>()
+    });
+    let mut next = || channels.next().expect("each stage writes to a channel");
+    let (mut first, mut last) = next();
+    network.process("source", spe(0), move |process| {
+        write_numbers(process, &mut first, all, 1)
+    });
+    for stage in 1..stages {
+        let (mut to, reader) = next();
+        let mut from = std::mem::replace(&mut last, reader);
+        network.process("stage", spe(stage % spes), move |process| {
+            loop {
+                to.write(process, from.read(process)? + 1)?;
+            }
+        });
+    }
+    let result = Result::default();
+    let result_of = &result;
+    match sink {
+        Sink::Ppe(_) => {
+            let time = network.run_with(|process| time_reads(process, &mut last, numbers, 1));
+            let time = time.expect("no process waits for ever or panics");
+            result.set(time.expect("the source writes as many"), numbers * stages);
+        }
+        Sink::Spe(at) => {
+            network.process("sink", spe(at), move |process| {
+                result_of.set(
+                    time_reads(process, &mut last, numbers, 1)?,
+                    numbers * stages,
+                );
+                Ok(())
+            });
+            ran(network);
+        }
+    }
     result.get()
 }
 

@@ -1,5 +1,5 @@
-// Programs whose goroutines are on two CPUs, with unbuffered channels: CommsTime, a token that goes round a ring, and a merge
-// sort by a tree of goroutines. Takes the name of a program and its numbers. Prints nanoseconds for each message, hop or
+// Programs whose goroutines are on two CPUs, with unbuffered channels: CommsTime, a token that goes round a ring, a pipeline, and
+// a merge sort by a tree of goroutines. Takes the name of a program and its numbers. Prints nanoseconds for each message, hop or
 // number.
 package main
 
@@ -76,6 +76,36 @@ func token(processes, hops int) {
 	printEach(start, rounds*processes)
 }
 
+func pipeline(stages, numbers int) {
+	warmUp := numbers / 10
+	first := make(chan uint64)
+	go func() {
+		for value := range uint64(warmUp + numbers) {
+			first <- value
+		}
+		close(first)
+	}()
+	last := first
+	for range stages - 1 {
+		from, to := last, make(chan uint64)
+		go func() {
+			for value := range from {
+				to <- value + 1
+			}
+			close(to)
+		}()
+		last = to
+	}
+	for range warmUp {
+		<-last
+	}
+	start := time.Now()
+	for range numbers {
+		<-last
+	}
+	printEach(start, stages*numbers)
+}
+
 func merge(left, right, to chan uint64) {
 	a, hasA := <-left
 	b, hasB := <-right
@@ -138,6 +168,8 @@ func main() {
 		commsTime(number(2))
 	case "token":
 		token(number(2), number(3))
+	case "pipeline":
+		pipeline(number(2), number(3))
 	case "merge-sort":
 		mergeSort(number(2), number(3))
 	default:

@@ -200,6 +200,50 @@ impl Program for Token {
     }
 }
 
+/// As [`crate::ours::pipeline`].
+#[derive(Clone, Copy)]
+pub struct Pipeline {
+    pub stages: usize,
+    pub numbers: usize,
+}
+
+impl Program for Pipeline {
+    fn run<P: Peer>(self) -> f64 {
+        let Self { stages, numbers } = self;
+        let warm_up = numbers / 10;
+        let (mut first, mut last) = P::channel();
+        let mut tasks = Vec::<BoxFuture<'static, ()>>::new();
+        tasks.push(Box::pin(async move {
+            for number in 0..(warm_up + numbers) as u64 {
+                P::write(&mut first, number).await;
+            }
+        }));
+        for _ in 1..stages {
+            let (mut to, reader) = P::channel();
+            let mut from = std::mem::replace(&mut last, reader);
+            tasks.push(Box::pin(async move {
+                while let Some(number) = P::read(&mut from).await
+                    && P::write(&mut to, number + 1).await
+                {}
+            }));
+        }
+        let (measured, measurement) = mpsc::channel();
+        tasks.push(Box::pin(async move {
+            for _ in 0..warm_up {
+                P::read(&mut last).await;
+            }
+            let start = Instant::now();
+            for _ in 0..numbers {
+                P::read(&mut last).await;
+            }
+            let ns = ns(start.elapsed(), numbers * stages);
+            measured.send(ns).expect("it is waited for");
+        }));
+        P::run(tasks);
+        result(&measurement)
+    }
+}
+
 /// As [`crate::ours::merge_sort`].
 #[derive(Clone, Copy)]
 pub struct MergeSort {
