@@ -10,12 +10,13 @@
 //!
 //! Read `node` first (what a waiting process leaves at a channel), then `lock` (the word, and the
 //! lock in it), `queue` (several waiting nodes), `party` (what an alternation leaves) and
-//! `protocol` (the steps under the lock). `waker` has the processes that a step wakes. `link` is
+//! `protocol` (the steps under the lock). `partner` is what an end knows of the other side. `waker` has the processes that a step wakes. `link` is
 //! a channel for reports and transports. How an item goes is in [`way`](crate::way).
 
 pub(crate) mod link;
 pub(crate) mod lock;
 pub(crate) mod node;
+pub(crate) mod partner;
 pub(crate) mod party;
 pub(crate) mod protocol;
 pub(crate) mod queue;
@@ -29,6 +30,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use self::link::{Carried, Link, Side, Waiting};
 use self::lock::{AcrossSpes, Lock, Word};
 use self::node::{InLine, Node};
+use self::partner::Partner;
 use self::protocol::State;
 use crate::network::running;
 use crate::process::Identity;
@@ -291,27 +293,6 @@ impl<T, L: Lock> ChannelEnd<T, L> {
             self.channel.join_network(identity);
             self.network = identity.network();
         }
-    }
-}
-
-/// The process with which an end last exchanged an item: the address of its last node, plus one if
-/// it was on another core. The partner will probably wait with a node at the same address, so this
-/// address is prefetched.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Partner(usize);
-
-impl Partner {
-    /// Records the node that was just served, and whether its process is on this core.
-    #[inline(always)]
-    pub(crate) fn has_met<L: Lock, T>(&mut self, node: *const Node<T>, is_here: bool) {
-        if L::IS_SHARED {
-            self.0 = node.addr() | usize::from(!is_here);
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_elsewhere(self) -> bool {
-        self.0 & 1 == 1
     }
 }
 

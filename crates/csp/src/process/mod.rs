@@ -28,10 +28,10 @@ use std::thread::panicking;
 use cellworks_machine::{SpeId, Time};
 
 use self::place::Place;
-use crate::channel::Partner;
 use crate::channel::link::{Link, Waiting, Why};
 use crate::channel::lock::Lock;
 use crate::channel::node::{Parcel, WayToWake};
+use crate::channel::partner::Partner;
 use crate::channel::waker::{Waker, Woken};
 use crate::counting::{OUTSIDE, Rank, Tally};
 use crate::deadlock::held;

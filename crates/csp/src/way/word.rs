@@ -6,12 +6,13 @@
 use std::mem::MaybeUninit;
 
 use super::wait;
+use crate::channel::RawChannel;
 use crate::channel::link::Side;
 use crate::channel::lock::{Lock, Word};
 use crate::channel::node::{InLine, Node, Outcome, Parcel, take_parcel};
+use crate::channel::partner::Partner;
 use crate::channel::protocol::GivenBack;
 use crate::channel::waker::Waker;
-use crate::channel::{Partner, RawChannel};
 use crate::ends::ended::Ended;
 use crate::process::Process;
 use crate::process::place::Place;
