@@ -65,7 +65,8 @@ fn a_matrix_has_a_run_time_for_each_size_and_number_of_workers() {
 fn a_trace_has_the_tasks_of_each_spe() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lu.pftrace");
-    let arguments = "lu --machine ps3 --size 192 --workers 2 --trace";
+    // Without buffering a task takes longer than the PPE takes to make one, so two SPEs have tasks.
+    let arguments = "lu --machine ps3 --size 64 --buffering off --workers 2 --trace";
     printed(&format!("{arguments} {}", path.display()));
     let slices = read_slices(&std::fs::read(path).unwrap()).unwrap();
     for (spe, has_tasks) in [("SPE 0/", true), ("SPE 1/", true), ("SPE 2/", false)] {
