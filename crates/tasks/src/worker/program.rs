@@ -17,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use cellworks_machine::{Payload, Processor, Spe};
 use crossbeam_deque::{Injector, Steal, Worker as Queue};
 
+use crate::discard::forgiving;
 use crate::phase::node::ScopeOf;
 use crate::place::sealed::Sealed;
 use crate::pool::counters::WorkerCells;
@@ -139,8 +140,16 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     #[inline]
     fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {
-            self.spe.notify(Processor::Ppe);
+            Self::with_job_in_hand(|| self.spe.notify(Processor::Ppe));
         }
+    }
+
+    /// Calls `notify`, which panics if the run is cancelled, while the caller has a job in hand that
+    /// is in no queue. The panic would lose the job, whose scope waits for it, so the panic is
+    /// dropped: the worker meets the next one when it has begun the job.
+    #[inline]
+    fn with_job_in_hand(notify: impl FnOnce()) {
+        forgiving(notify);
     }
 
     /// Takes the job that this worker runs next, in the order of the drawing above.
@@ -169,7 +178,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let job = job.or_else(|| self.take_central());
         let job = job.or_else(|| self.offer_for_another())?;
         if !self.queue.is_empty() {
-            self.announce();
+            Self::with_job_in_hand(|| self.announce());
         }
         Some(job)
     }
