@@ -88,7 +88,9 @@ macro_rules! run_both {
         let closure = (&raw const second).cast();
         let half = Half::new(Second::<B, RB>::run::<S>, closure);
         let place = $worker.add_half(half);
+        // From here on, the half must be removed. So all that may panic is guarded.
         let first = $worker.guarded(|| {
+            $worker.tell_idle_thread();
             let () = $begin;
             $first($worker)
         });
@@ -164,13 +166,18 @@ impl<S: Spe> Worker<'_, S> {
     #[inline(always)]
     fn add_half(&self, half: Half<S>) -> usize {
         let list = move || self.program().requests.list(self.job());
-        let place = self.job().halves.add(half, list);
-        // An idle thread of this worker runs the half if the first closure waits. A host looks again
-        // and again, and needs no notification; the compiler finds that it says `Some`.
+        self.job().halves.add(half, list)
+    }
+
+    /// Wakes an idle thread of this worker, which runs a new half if the first closure waits. Panics
+    /// if the run is cancelled.
+    #[inline(always)]
+    fn tell_idle_thread(&self) {
+        // A host looks again and again, and needs no notification; the compiler finds that it says
+        // `Some`.
         if self.spe().is_last_check().is_none() {
             self.program().wake_idle_thread();
         }
-        place
     }
 
     /// Ends a `join` whose half was offered, or is not the newest half of the job.

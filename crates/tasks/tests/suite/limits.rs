@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
-use cellworks_machine::{RunError, Span, Time, Wake};
+use cellworks_machine::{Cycles, Machine, RunError, Span, Spe, Time, Wake};
 use cellworks_sim::{Description, Sim};
-use cellworks_tasks::{Part, Pool, PoolError, Scheduler, Staging, Update};
+use cellworks_tasks::{Part, Pool, PoolError, Scheduler, Staging, Update, Worker};
 
 /// Runs a phase with `limits` limits, which lie at equal distances in the first of `shares` shares of
 /// its time.
@@ -170,4 +171,68 @@ fn a_limit_while_data_is_staged_ahead_ends_the_run() {
 fn a_limit_while_an_ended_task_lets_another_one_run_ends_the_run() {
     assert_each_limit_ends(|limit| follow_each_other(limit, false), 300, 1);
     assert_each_limit_ends(|limit| follow_each_other(limit, true), 300, 1);
+}
+
+/// Runs `call` on a pool with a limit in each cycle of the call, and checks that closures which own a
+/// part of `value` were dropped.
+fn assert_each_cycle_ends(
+    workers: usize,
+    call: fn(&Worker<'_, <Sim as Machine>::Spe>, value: &Arc<()>),
+) {
+    let value = Arc::new(());
+    let run = |limit| {
+        let sim = ps3(limit);
+        Pool::new(&sim).workers(workers).run(|main| {
+            main.install(|worker| {
+                let now = || worker.spe().now().since(Time::default());
+                // Another thread of this worker looks for a job, and is told of the next one.
+                (0..3).for_each(|_| worker.spe().yield_now());
+                let begin = now();
+                call(worker, &value);
+                [begin, now()].map(Span::as_femtoseconds)
+            })
+        })
+    };
+    let [begin, end] = run(None).unwrap();
+    for limit in (begin..end).step_by(312_500) {
+        let cut = run(Some(limit));
+        let is_cut = matches!(cut, Err(PoolError::Run(RunError::TimeLimit { .. })));
+        assert!(is_cut, "{limit} fs: {cut:?}");
+        assert_eq!(Arc::strong_count(&value), 1, "{limit} fs");
+    }
+}
+
+#[test]
+fn a_limit_while_a_join_adds_its_half_drops_both_closures() {
+    assert_each_cycle_ends(2, |worker, value| {
+        for cycles in [0, 20] {
+            let [first, second] = [Arc::clone(value), Arc::clone(value)];
+            let joined = catch_unwind(AssertUnwindSafe(|| {
+                worker.join(
+                    move |worker| {
+                        worker.spe().compute(Cycles(cycles));
+                        drop(first);
+                    },
+                    move |_| drop(second),
+                );
+            }));
+            // The run goes on after a limit, so the second call is one of a cancelled run.
+            drop(joined);
+        }
+    });
+}
+
+#[test]
+fn a_limit_while_a_worker_takes_a_closure_drops_it() {
+    assert_each_cycle_ends(3, |worker, value| {
+        worker.scope(|scope| {
+            for _ in 0..6 {
+                let value = Arc::clone(value);
+                scope.spawn(worker, move |worker| {
+                    worker.spe().compute(Cycles(60));
+                    drop(value);
+                });
+            }
+        });
+    });
 }
