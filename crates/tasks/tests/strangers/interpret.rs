@@ -89,6 +89,7 @@ struct Made {
 /// Runs a program, and returns what is wrong.
 pub fn check<M: Machine>(
     program: &Program,
+    has_limit: bool,
     machine_with: &(dyn Fn(usize) -> M + Sync),
 ) -> Vec<String> {
     let ledger = Ledger::new(program.parts);
@@ -119,7 +120,7 @@ pub fn check<M: Machine>(
         })
     }));
     match result {
-        Ok(result) => check_run(&ledger, result),
+        Ok(result) => check_run(&ledger, has_limit, result),
         Err(panic) => {
             ledger.problem(format!("`Pool::run` has panicked: {}", text_of(&panic)));
             dispose(panic);
@@ -129,7 +130,7 @@ pub fn check<M: Machine>(
     ledger.problems()
 }
 
-fn check_run(ledger: &Ledger, result: Result<(), PoolError>) {
+fn check_run(ledger: &Ledger, has_limit: bool, result: Result<(), PoolError>) {
     let never = ledger.never.load(Ordering::SeqCst);
     let risky = ledger.risky.load(Ordering::SeqCst);
     match result {
@@ -163,6 +164,7 @@ fn check_run(ledger: &Ledger, result: Result<(), PoolError>) {
                 ledger.problem(format!("the report does not name what waits: {text}"));
             }
         }
+        Err(PoolError::Run(RunError::TimeLimit { .. })) if has_limit => {}
         Err(error) => ledger.problem(format!("the run has failed: {error}")),
     }
 }
@@ -913,6 +915,8 @@ fn near_other_pool<M: Machine>(
         match ended {
             Ok(Ok(Err(error))) if names_both(&error.to_string()) => {}
             Ok(Err(error)) if names_both(&error.to_string()) => {}
+            // Only a machine with a limit of time ends a run so.
+            Ok(Err(PoolError::Run(RunError::TimeLimit { .. }))) => {}
             Ok(Ok(Ok(()))) => ledger.problem("`near` takes a task of another pool".to_owned()),
             Ok(other) => ledger.problem(format!("`near` with a task of another pool: {other:?}")),
             Err(panic) if names_both(&text_of(&panic)) => {}

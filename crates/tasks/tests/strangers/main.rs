@@ -8,7 +8,7 @@
 //! A fault may end or stop the process, so the programs run in child processes. `cargo test -p
 //! cellworks-tasks --test strangers -- host 17` runs the program with the seed 17. If it has a
 //! fault, this command removes elements until it finds a small program with a fault. `ps3` instead
-//! of `host` names the simulated machine.
+//! of `host` names the simulated machine, and `ps3-with-limit` ends the run at some simulated time.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,7 @@ use cellworks_host::Host;
 use cellworks_sim::{Description, Sim};
 use tree::Program;
 
-const MACHINES: [&str; 2] = ["host", "ps3"];
+const MACHINES: [&str; 3] = ["host", "ps3", "ps3-with-limit"];
 
 /// How long a program may take. Programs take milliseconds, so one that takes longer does not end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -201,17 +201,21 @@ fn run(machine: &str, programs: impl IntoIterator<Item = Program>) -> ExitCode {
                     let host = if is_strict { host.strict() } else { host };
                     host.build().unwrap()
                 };
-                interpret::check(&program, &host)
+                interpret::check(&program, false, &host)
             }
             _ => {
                 let description = Description::built_in("ps3").unwrap();
+                let has_limit = machine == "ps3-with-limit";
                 let sim = |_| {
-                    Sim::builder(description.clone())
-                        .seed(seed)
-                        .build()
-                        .unwrap()
+                    let sim = Sim::builder(description.clone()).seed(seed);
+                    let sim = if has_limit {
+                        sim.limit(program.limit())
+                    } else {
+                        sim
+                    };
+                    sim.build().unwrap()
                 };
-                interpret::check(&program, &sim)
+                interpret::check(&program, has_limit, &sim)
             }
         };
         if !problems.is_empty() {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use cellworks_machine::Span;
 use cellworks_tasks::{Priority, Scheduler, Staging};
 
 /// A program for a pool. Closures, bodies of tasks, and functions of phases are its *parts*, which
@@ -180,6 +181,17 @@ impl Phase {
             PhaseStep::Submit(task) => Some(task),
             _ => None,
         })
+    }
+}
+
+impl Program {
+    /// Returns the simulated time at which the run ends, if it is not over by then: after the PPE
+    /// has started the workers, which takes 1.7 ms for each, and often soon after it.
+    pub fn limit(&self) -> Span {
+        let mut random = Random::new(!self.seed);
+        let most = 1 << random.below(43);
+        let started = 1_675_000_000_000 * self.workers as u64;
+        Span::from_femtoseconds((started + random.below(most)).into())
     }
 }
 
