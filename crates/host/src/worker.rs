@@ -389,7 +389,9 @@ impl Worker {
         }
     }
 
-    /// Yields. Every [`YIELDS_PER_POLL`]th call also calls [`look_outside`](Self::look_outside).
+    /// Yields. Every [`YIELDS_PER_POLL`]th call also calls [`look_outside`](Self::look_outside). A few
+    /// polling threads check their conditions at each call, because the caller may compute for long
+    /// between two calls.
     pub(crate) fn yield_now(&self) {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);
@@ -398,6 +400,8 @@ impl Worker {
             if !threads::others_ready() && self.spin.is_crowded(&self.run.parking) {
                 std::thread::yield_now();
             }
+        } else if self.has_few_pollers() {
+            self.unpark();
         } else {
             self.unpark_woken();
         }

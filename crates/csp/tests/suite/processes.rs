@@ -498,3 +498,30 @@ fn the_schedule_makes_no_difference() {
         poison_spreads_around_a_ring(&machine);
     }
 }
+
+/// The other process may compute for long between two yields.
+#[test]
+fn a_process_that_polls_runs_at_each_yield_of_another() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use cellworks_machine::Wait;
+
+    let host = crate::host();
+    let [flag, seen] = [const { AtomicBool::new(false) }; 2];
+    let (flag, seen) = (&flag, &seen);
+    let mut network = cellworks_csp::Network::on(&host);
+    network.process("polls", crate::spe(0), move |process| {
+        let spe = process.place();
+        spe.wait_until(&"the flag", &mut || flag.load(Ordering::Relaxed));
+        seen.store(true, Ordering::Relaxed);
+        Ok(())
+    });
+    network.process("yields", crate::spe(0), move |process| {
+        process.yield_now();
+        flag.store(true, Ordering::Relaxed);
+        process.yield_now();
+        assert!(seen.load(Ordering::Relaxed));
+        Ok(())
+    });
+    network.run().unwrap();
+}
