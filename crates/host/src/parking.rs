@@ -17,11 +17,6 @@
 //! Either the last check of the sleeping thread reads the new condition, or `notify` reads the
 //! state `waiting`. Therefore no wake-up is lost.
 //!
-//! A thread that shares its CPU may also wait in the state *yielding*: between two checks it yields
-//! the CPU. `notify` changes this state to `running`. So the other thread on the CPU knows whether
-//! it has to yield in turn: while the state is `yielding`, the thread has nothing to do. A
-//! notification that misses this state costs time only, because the yielding thread checks again.
-//!
 //! `active` counts the running threads, and the notified threads that have not continued yet. A
 //! running thread increments `active` before it wakes another thread. Therefore `active` is 0 only
 //! in a deadlock: all threads sleep, and none was notified.
@@ -39,10 +34,8 @@ use crate::sync::{AtomicU32, AtomicUsize, Ordering, Thread, current, park, park_
 
 const EMPTY: u32 = 0;
 const RUNNING: u32 = 1;
-const NOTIFIED: u32 = 2;
-// Only the following states are of interest to `notify`.
-const WAITING: u32 = 3;
-const YIELDING: u32 = 4;
+const WAITING: u32 = 2;
+const NOTIFIED: u32 = 3;
 
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
@@ -107,8 +100,7 @@ impl Parking {
         self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// Returns whether the thread of a seat runs or was notified. A thread that only yields does not
-    /// count as one that runs. The result may be out of date.
+    /// Returns whether the thread of a seat runs or was notified. The result may be out of date.
     pub(crate) fn runs(&self, seat: usize) -> bool {
         matches!(
             self.seats[seat].state.load(Ordering::Relaxed),
@@ -124,25 +116,6 @@ impl Parking {
     /// Returns the number of counted threads. The result may be out of date.
     pub(crate) fn active(&self) -> usize {
         self.active.load(Ordering::Relaxed)
-    }
-
-    /// Announces that the calling thread is going to yield its CPU until it is notified. Returns
-    /// whether this is new. The thread must then check its conditions once more.
-    pub(crate) fn begin_to_yield(&self, seat: usize) -> bool {
-        let state = &self.seats[seat].state;
-        let is_new = state.load(Ordering::Relaxed) == RUNNING;
-        if is_new {
-            state.store(YIELDING, Ordering::SeqCst);
-        }
-        is_new
-    }
-
-    /// Ends what [`begin_to_yield`](Self::begin_to_yield) began, if no notification has.
-    pub(crate) fn end_yielding(&self, seat: usize) {
-        let state = &self.seats[seat].state;
-        if state.load(Ordering::Relaxed) == YIELDING {
-            state.store(RUNNING, Ordering::Relaxed);
-        }
     }
 
     /// Announces that the calling thread is about to sleep. The thread must then check its
@@ -188,13 +161,12 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if that thread has called [`prepare`](Self::prepare), and ends its
-    /// [yielding](Self::begin_to_yield). The caller must be a running thread that has made the
-    /// condition of the other thread true.
+    /// Wakes the thread of a seat if that thread has called [`prepare`](Self::prepare). The caller
+    /// must be a running thread that has made the condition of the other thread true.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
-        if self.seats[seat].state.load(Ordering::Acquire) >= WAITING {
+        if self.seats[seat].state.load(Ordering::Acquire) == WAITING {
             self.wake(seat);
         }
     }
@@ -202,13 +174,6 @@ impl Parking {
     #[cold]
     fn wake(&self, seat: usize) {
         let seat = &self.seats[seat];
-        let yielding =
-            seat.state
-                .compare_exchange(YIELDING, RUNNING, Ordering::AcqRel, Ordering::Relaxed);
-        // If the thread has begun to sleep since its state was read, its last check comes later.
-        if yielding.is_ok() {
-            return;
-        }
         self.active.fetch_add(1, Ordering::AcqRel);
         self.waking.fetch_add(1, Ordering::Relaxed);
         let notified =
@@ -227,28 +192,6 @@ impl Parking {
         for seat in 0..self.seats.len() {
             self.notify(seat);
         }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thread_that_yields_counts_as_running_only_from_its_notification() {
-        let parking = Parking::new(1);
-        parking.admit();
-        parking.take_seat(0);
-        assert!(parking.begin_to_yield(0));
-        assert!(!parking.begin_to_yield(0), "it is known already");
-        assert!(!parking.runs(0));
-        parking.notify(0);
-        assert!(parking.runs(0));
-        // The condition was another one: the thread yields again.
-        assert!(parking.begin_to_yield(0));
-        parking.end_yielding(0);
-        assert!(parking.runs(0));
-        assert_eq!((parking.active(), parking.is_waking()), (1, false));
     }
 }
 
@@ -275,32 +218,6 @@ mod models {
                 return true;
             }
         }
-    }
-
-    #[test]
-    fn no_wake_up_of_a_thread_that_yields_before_it_sleeps_is_lost() {
-        loom::model(|| {
-            let parking = parking(2);
-            let flag = Arc::new(AtomicBool::new(false));
-            let sleeper = {
-                let (parking, flag) = (Arc::clone(&parking), Arc::clone(&flag));
-                thread::spawn(move || {
-                    parking.take_seat(0);
-                    // As the PPE: after an announcement it checks, and yields if that is in vain.
-                    let mut ready = || flag.load(Ordering::Acquire);
-                    let _ = !ready() && parking.begin_to_yield(0) && !ready();
-                    // A notification may have ended the yielding.
-                    assert!(!wait(&parking, 0, &flag), "the other thread never slept");
-                    parking.end_yielding(0);
-                    assert!(parking.runs(0));
-                })
-            };
-            flag.store(true, Ordering::Release);
-            parking.notify(0);
-            sleeper.join().unwrap();
-            assert!(!parking.is_waking());
-            assert_eq!(parking.active(), 2);
-        });
     }
 
     fn parking(seats: usize) -> Arc<Parking> {

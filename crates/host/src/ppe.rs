@@ -141,10 +141,6 @@ impl HostPpe {
             if left.is_some_and(|left| left == Span::default()) {
                 return false;
             }
-            // The worker on this CPU keeps the CPU until it has notified the PPE.
-            if self.spin.is_crowded(&run.parking) && run.parking.begin_to_yield(PPE_SEAT) {
-                continue;
-            }
             if self.spin.again(&run.parking) {
                 continue;
             }
@@ -194,7 +190,6 @@ impl Drop for Waits<'_> {
         for spe in ppe.wanting_room.take() {
             ppe.run.words(spe).withdraw_writer();
         }
-        ppe.run.parking.end_yielding(PPE_SEAT);
         ppe.waiting.set(false);
     }
 }

@@ -109,7 +109,7 @@ impl Spin {
     }
 
     /// Returns whether another OS thread of the run on this CPU is ready to run.
-    pub(crate) fn is_crowded(&self, parking: &Parking) -> bool {
+    fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }
 
