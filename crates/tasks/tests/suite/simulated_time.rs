@@ -214,9 +214,10 @@ impl Work {
             Self::InTurn(works) => (&works[..], true),
         };
         let longest = all(works).iter().map(|it| it.1).max().unwrap_or(0);
-        let at_once = match is_in_turn {
-            true => sum(all(works), |it| it.1),
-            false => longest,
+        let at_once = if is_in_turn {
+            sum(all(works), |it| it.1)
+        } else {
+            longest
         };
         (sum(all(works), |it| it.0), at_once)
     }
