@@ -95,20 +95,17 @@ fn a_run_beside_busy_loops_is_refused() {
     }
 }
 
-/// Asserts that a run with `--until-trusted` is trustworthy if and only if nothing has doubts.
+/// Asserts that a run with `--until-trusted` is trustworthy if its measurements are, and only then.
 #[track_caller]
 fn judged_by_its_measurements(run: &Run) -> Vec<Value> {
     let report = run.json();
+    let measurements = list(&report, "measurements");
     let doubts = |one: &Value| one["doubts"].as_array().unwrap().clone();
-    let doubts: Vec<Value> = list(&report, "measurements")
-        .iter()
-        .flat_map(doubts)
-        .collect();
-    assert_eq!(
-        report["trust"]["trustworthy"],
-        doubts.is_empty(),
-        "{report}"
-    );
+    let doubts: Vec<Value> = measurements.iter().flat_map(doubts).collect();
+    // Wide intervals spoil a run only if more than half of the medians have one.
+    let wide = doubts.iter().filter(|doubt| **doubt == "uncertain").count();
+    let is_spoiled = wide < doubts.len() || 2 * wide > measurements.len();
+    assert_eq!(report["trust"]["trustworthy"], !is_spoiled, "{report}");
     doubts
 }
 
