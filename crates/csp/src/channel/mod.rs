@@ -10,8 +10,9 @@
 //!
 //! Read `node` first (what a waiting process leaves at a channel), then `lock` (the word, and the
 //! lock in it), `queue` (several waiting nodes), `party` (what an alternation leaves) and
-//! `protocol` (the steps under the lock). `partner` is what an end knows of the other side. `waker` has the processes that a step wakes. `link` is
-//! a channel for reports and transports. How an item goes is in [`way`](crate::way).
+//! `protocol` (the steps under the lock). `partner` is what an end knows of the other side. `waker`
+//! has the processes that a step wakes. `link` is a channel for reports and transports. How an item
+//! goes is in [`way`](crate::way).
 
 pub(crate) mod link;
 pub(crate) mod lock;
