@@ -389,9 +389,9 @@ impl Worker {
         }
     }
 
-    /// Yields. Every [`YIELDS_PER_POLL`]th call also calls [`look_outside`](Self::look_outside). A few
-    /// polling threads check their conditions at each call, because the caller may compute for long
-    /// between two calls.
+    /// Yields. Every [`YIELDS_PER_POLL`]th call also calls [`look_outside`](Self::look_outside). A
+    /// few polling threads check their conditions at each call, because the caller may compute for
+    /// long between two calls.
     pub(crate) fn yield_now(&self) {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);

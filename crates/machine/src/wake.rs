@@ -84,8 +84,9 @@ pub trait Wake: Wait {
         false
     }
 
-    /// Returns whether this thread should poll, as [`would_poll`](Self::would_poll), if the thread that
-    /// will fulfil its condition is probably on another core. Other threads of this core may be ready.
+    /// Returns whether this thread should poll, as [`would_poll`](Self::would_poll), if the thread
+    /// that will fulfil its condition is probably on another core. Other threads of this core may
+    /// be ready.
     #[inline(always)]
     fn would_poll_elsewhere(&self) -> bool {
         self.would_poll()

@@ -93,8 +93,8 @@ impl Table {
         u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX)
     }
 
-    /// Arranges the cells, in at most `width` characters if it is given. If `keeps_words`, no column
-    /// is narrower than its longest word.
+    /// Arranges the cells, in at most `width` characters if it is given. If `keeps_words`, no
+    /// column is narrower than its longest word.
     fn aligned(&self, width: Option<usize>, keeps_words: bool) -> String {
         let mut table = comfy_table::Table::new();
         if let Some(width) = width {

@@ -224,8 +224,8 @@ pub(crate) struct Guard<T> {
     changing: Changing<T>,
 }
 
-/// What changes in a guard, in cache lines of its own: the alternation changes it for each item, and
-/// processes that only mark the guard as ready need not have these lines.
+/// What changes in a guard, in cache lines of its own: the alternation changes it for each item,
+/// and processes that only mark the guard as ready need not have these lines.
 #[repr(align(64))]
 struct Changing<T> {
     /// Whether another process may perform the guard. Does not change while the alternation waits.

@@ -74,8 +74,9 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// cancelled. Interleaved work calls this method, because it may run long without waiting.
     fn look_outside(&self) {}
 
-    /// Runs the other processors up to this processor's simulated time. Called before a program looks
-    /// at, or changes, memory that programs of other processors use. Other machines do nothing.
+    /// Runs the other processors up to this processor's simulated time. Called before a program
+    /// looks at, or changes, memory that programs of other processors use. Other machines do
+    /// nothing.
     #[inline(always)]
     fn catch_up(&self) {}
 

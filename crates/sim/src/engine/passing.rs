@@ -34,9 +34,9 @@ impl World {
         }
     }
 
-    /// Adds the lag of a processor to the clock if the lag is longer than a channel access. A shorter
-    /// lag remains, although the words of two senders may then arrive in the wrong order. In the
-    /// `ready` closure of a wait, does nothing.
+    /// Adds the lag of a processor to the clock if the lag is longer than a channel access. A
+    /// shorter lag remains, although the words of two senders may then arrive in the wrong order.
+    /// In the `ready` closure of a wait, does nothing.
     #[inline]
     pub fn settle(&self, processor: &SimProcessor) {
         if !self.threads.is_in_condition() && processor.lag() > self.costs.channel {

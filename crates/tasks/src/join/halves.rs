@@ -267,12 +267,13 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     }
 
     /// Does the same as [`offer_oldest`](Self::offer_oldest), on another worker. Without asymmetric
-    /// barriers, returns `None`, unless the owner is on the same OS thread (`is_here`): then it is in
-    /// the middle of no other call, and no barrier is needed.
+    /// barriers, returns `None`, unless the owner is on the same OS thread (`is_here`): then it is
+    /// in the middle of no other call, and no barrier is needed.
     ///
     /// # Safety
     ///
-    /// `halves` is alive during the call. `is_here` is true only if the owner runs on this OS thread.
+    /// `halves` is alive during the call. `is_here` is true only if the owner runs on this OS
+    /// thread.
     pub(crate) unsafe fn offer_for_owner(
         halves: *const Self,
         is_here: bool,

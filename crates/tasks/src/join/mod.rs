@@ -169,8 +169,8 @@ impl<S: Spe> Worker<'_, S> {
         self.job().halves.add(half, list)
     }
 
-    /// Wakes an idle thread of this worker, which runs a new half if the first closure waits. Panics
-    /// if the run is cancelled.
+    /// Wakes an idle thread of this worker, which runs a new half if the first closure waits.
+    /// Panics if the run is cancelled.
     #[inline(always)]
     fn tell_idle_thread(&self) {
         // A host looks again and again, and needs no notification; the compiler finds that it says

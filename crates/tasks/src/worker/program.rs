@@ -144,8 +144,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Calls `notify`, which panics if the run is cancelled, while the caller has a job in hand that
-    /// is in no queue. The panic would lose the job, whose scope waits for it, so the panic is
+    /// Calls `notify`, which panics if the run is cancelled, while the caller has a job in hand
+    /// that is in no queue. The panic would lose the job, whose scope waits for it, so the panic is
     /// dropped: the worker meets the next one when it has begun the job.
     #[inline]
     fn with_job_in_hand(notify: impl FnOnce()) {

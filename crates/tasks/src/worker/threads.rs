@@ -172,8 +172,9 @@ impl<S: Spe> WorkerProgram<'_, S> {
                 if is_last_check == Some(false) || self.ahead.is_staging() {
                     return false;
                 }
-                // By now the workers that could answer a request have not done so. On a machine that
-                // does not say which check is the last one, this worker does not wait for them.
+                // By now the workers that could answer a request have not done so. On a machine
+                // that does not say which check is the last one, this worker does not wait for
+                // them.
                 let stays_awake = || self.requests.look_after_others();
                 // A half that another worker adds from here on is offered by this worker, or by the
                 // other one, which finds that this worker sleeps.

@@ -173,8 +173,8 @@ fn a_limit_while_an_ended_task_lets_another_one_run_ends_the_run() {
     assert_each_limit_ends(|limit| follow_each_other(limit, true), 300, 1);
 }
 
-/// Runs `call` on a pool with a limit in each cycle of the call, and checks that closures which own a
-/// part of `value` were dropped.
+/// Runs `call` on a pool with a limit in each cycle of the call, and checks that closures which own
+/// a part of `value` were dropped.
 fn assert_each_cycle_ends(
     workers: usize,
     call: fn(&Worker<'_, <Sim as Machine>::Spe>, value: &Arc<()>),

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 /// Less than the SPEs of a machine compute ahead of the clock. They have 3.2 GHz.
 const CYCLES: u64 = 1_000_000;
 
-/// The most cycles until a worker begins, and its caller goes on, for each step that follows another.
+/// The most cycles until a worker begins, and its caller goes on, for each step that follows
+/// another.
 const OVERHEAD: u64 = 20_000;
 
 fn machines() -> Vec<(&'static str, Sim)> {
@@ -117,7 +118,8 @@ fn the_first_join_of_a_pool_is_shared() {
     }
 }
 
-/// The end of a closure is not known before the closure has computed, also if the caller only waits.
+/// The end of a closure is not known before the closure has computed, also if the caller only
+/// waits.
 #[test]
 fn a_call_takes_as_long_as_its_longest_closure() {
     each_takes(CYCLES / 2, |worker, _| {

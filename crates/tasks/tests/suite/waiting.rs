@@ -148,7 +148,8 @@ fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
     });
 }
 
-/// The worker that has run the half of the first join looks for work after the second join has begun.
+/// The worker that has run the half of the first join looks for work after the second join has
+/// begun.
 fn the_second_half_is_begun_by_a_worker_that_looks_late<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         // All workers have begun, and sleep.

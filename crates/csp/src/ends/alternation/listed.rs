@@ -14,8 +14,8 @@ use crate::process::Identity;
 use crate::sync::Arc;
 
 pub(super) trait Listed {
-    /// Performs a ready guard. If the guard is not ready, clears its ready bit. `leaves` says whether
-    /// the bit may be left set: see [`CLEARS`].
+    /// Performs a ready guard. If the guard is not ready, clears its ready bit. `leaves` says
+    /// whether the bit may be left set: see [`CLEARS`].
     fn attempt(&self, process: &Identity<'_>, leaves: bool, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::channel::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -39,9 +39,9 @@ pub(super) struct ListedGuard<T, L: Lock> {
 }
 
 /// If a guard whose ready bit was left set is not ready, its bit is cleared after each of this many
-/// items. Neither the alternation nor a writer changes a bit that is left set, which saves two locked
-/// instructions, and a cache line if the writer is on another core. If the channel has no writer yet
-/// when the guard is tried again, the attempt is in vain.
+/// items. Neither the alternation nor a writer changes a bit that is left set, which saves two
+/// locked instructions, and a cache line if the writer is on another core. If the channel has no
+/// writer yet when the guard is tried again, the attempt is in vain.
 const CLEARS: u8 = 16;
 
 impl<T, L: Lock> ListedGuard<T, L> {
