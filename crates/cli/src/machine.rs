@@ -169,14 +169,15 @@ fn on_this_computer<J: Job>(
     job: &J,
 ) -> Result<(), Failure> {
     let host = this_computer(common.cpus.as_ref())?;
+    // Wrong arguments are refused before the computer is watched, which takes a while.
+    let planned = job.plan(host.topology(), &surroundings::LIMITS);
+    planned.map_err(|failure| with_cpus_left_out(failure, host))?;
     let surroundings = Surroundings::of(host)?;
     let plan = job.plan(host.topology(), &surroundings.limits());
     let plan = plan.map_err(|failure| match failure {
         // The arguments are valid for this computer, but at present there is too little memory.
-        Failure::Usage(message) if job.plan(host.topology(), &surroundings::LIMITS).is_ok() => {
-            Failure::Run(surroundings.with_memory_left(message))
-        }
-        failure => with_cpus_left_out(failure, host),
+        Failure::Usage(message) => Failure::Run(surroundings.with_memory_left(message)),
+        failure => failure,
     })?;
     let machine = MachineInfo::of(host.topology(), None);
     let steps = job.steps(&plan, host.topology());
