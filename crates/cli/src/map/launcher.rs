@@ -92,7 +92,7 @@ const GLOBAL_RANK: &str = "PMI_RANK";
 const GLOBAL_SIZE: &str = "PMI_SIZE";
 
 /// Returns the number that a launcher has given this process among the processes on this computer,
-/// and the variable with this number. `tasks` is the number of tasks of the placement. Returns
+/// and the variable with this number: if all processes are on this computer, its rank. `tasks` is the number of tasks of the placement. Returns
 /// `None` without a launcher, or if there is only one process on this computer.
 ///
 /// # Errors
@@ -109,7 +109,17 @@ pub(super) fn rank(tasks: usize) -> Result<Option<(usize, &'static str)>, Failur
                 launcher.rank,
                 env::var_os(launcher.rank).unwrap_or_default().display()
             ))),
-            _ => Ok(Some((rank_in(launcher.rank)?, launcher.rank))),
+            processes => {
+                let [rank, size] = launcher.in_job;
+                // Open MPI 5 may number the processes on a computer in another order than their ranks.
+                let all_are_here = processes.is_some() && number(size) == processes;
+                let name = if all_are_here && is_set(rank) {
+                    rank
+                } else {
+                    launcher.rank
+                };
+                Ok(Some((rank_in(name)?, name)))
+            }
         };
     }
     if !is_set(GLOBAL_RANK) {

@@ -829,6 +829,14 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
         first,
     );
     is_bound(&[("PMI_RANK", "1"), ("PMI_SIZE", "2")], second);
+    // Open MPI 5 with `--map-by package`: rank 1 has another number on the only computer.
+    let by_package = [
+        ("OMPI_COMM_WORLD_RANK", "1"),
+        ("OMPI_COMM_WORLD_SIZE", "2"),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+    ];
+    is_bound(&by_package, second);
     // A batch script of Slurm has started mpirun.
     let of_both = [
         ("SLURM_JOB_ID", "7"),
