@@ -7,9 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{ORDINARY_USER, Run, cellworks, run_as_ordinary_user};
+use crate::common::{ORDINARY_USER, Run, at_once, cellworks, run_as_ordinary_user};
 use cellworks_runner::names;
 
 /// The arguments of `cellworks`, the exit code, and parts of the message on standard error.
@@ -37,10 +38,10 @@ fn folder() -> tempfile::TempDir {
 
 /// Asserts that each row ends with its exit code, and that its message contains the words.
 #[track_caller]
-fn check(rows: &[Row], command: impl Fn(&str) -> Command) {
+fn check(rows: &[Row], command: impl Fn(&str) -> Command + Sync) {
     let folder = folder();
-    let mut wrong = Vec::new();
-    for (words, code, parts) in rows {
+    let wrong = Mutex::new(Vec::new());
+    at_once(rows, |(words, code, parts)| {
         let mut command = command(words);
         command.current_dir(folder.path()).stdin(Stdio::null());
         let run = Run::of(&mut command);
@@ -49,12 +50,13 @@ fn check(rows: &[Row], command: impl Fn(&str) -> Command) {
             .iter()
             .any(|word| run.err.contains(word));
         if run.code != Some(*code) || !says_all || is_panic || run.err.is_empty() {
-            wrong.push(format!(
+            wrong.lock().unwrap().push(format!(
                 "{words}: {code} {parts:?}, not {:?}: {}",
                 run.code, run.err
             ));
         }
-    }
+    });
+    let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -391,7 +393,7 @@ fn the_examples_of_a_computer_with_one_cpu_work_there() {
         let example = example.unwrap_or_else(|| panic!("{words}: {}", run.err));
         examples.insert(example);
     }
-    for example in examples {
+    at_once(examples, |example| {
         // A refused command ends at once. Any other command is stopped after a second.
         let command = plain(&format!("{example} --quiet"));
         let mut in_time = Command::new("timeout");
@@ -401,7 +403,7 @@ fn the_examples_of_a_computer_with_one_cpu_work_there() {
             .args(command.get_args());
         let run = Run::of(in_time.env("CELLWORKS_FSROOT", tree.root()));
         assert_ne!(run.code, Some(2), "{example}: {}", run.err);
-    }
+    });
 }
 
 /// A quota of one CPU on a computer with two CPUs.

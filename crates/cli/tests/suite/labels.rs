@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, list, stats, stats_command, stats_on};
+use crate::common::{Run, at_once, list, stats, stats_command, stats_on};
 
 /// The only measurement of a report.
 #[track_caller]
@@ -35,37 +35,41 @@ fn data_that_fits_into_the_last_cache_is_named_cache_and_larger_data_memory() {
     let tree = single();
     let cache = "sys/devices/system/cpu/cpu0/cache/index3";
     tree.write(&format!("{cache}/size"), "4096K");
-    for (flags, lies_in, said) in [
-        ("-f dmaget -b 16k", "cache", "cache-CPU"),
-        ("-f dmaput -b 4m", "cache", "cache-CPU"),
-        ("-f dmaget -b 5m", "partly", "partly-CPU"),
-        ("-f dmaget -b 8m", "memory", "memory-CPU"),
-        ("-f copy -b 2m", "cache", "cache-CPU"),
-        ("-f copy -b 4m", "memory", "memory-CPU"),
-        ("-f fetchadd", "cache", "cache-CPU"),
-    ] {
-        let run = |format: &str| stats_on(&tree, &format!("{flags} -i 3 -w 1 --quiet {format}"));
-        let report = run("--format json").json();
-        let measurement = only(&report);
-        assert_eq!(measurement["lies_in"], lies_in, "{flags}");
-        // Names that scripts use do not change.
-        assert_eq!(measurement["parameters"]["between"], "memory-spe");
-        let table = run("");
-        table.measured();
-        assert!(
-            table.out.contains(&format!("\n{said} ")),
-            "{flags}: {}",
-            table.out
-        );
-        let note = "partly: the last-level cache may hold a part of the data.";
-        assert_eq!(
-            table.out.contains(note),
-            lies_in == "partly",
-            "{}",
-            table.out
-        );
-        assert!(run("--format csv").out.contains(",memory-spe,"));
-    }
+    at_once(
+        [
+            ("-f dmaget -b 16k", "cache", "cache-CPU"),
+            ("-f dmaput -b 4m", "cache", "cache-CPU"),
+            ("-f dmaget -b 5m", "partly", "partly-CPU"),
+            ("-f dmaget -b 8m", "memory", "memory-CPU"),
+            ("-f copy -b 2m", "cache", "cache-CPU"),
+            ("-f copy -b 4m", "memory", "memory-CPU"),
+            ("-f fetchadd", "cache", "cache-CPU"),
+        ],
+        |(flags, lies_in, said)| {
+            let run =
+                |format: &str| stats_on(&tree, &format!("{flags} -i 3 -w 1 --quiet {format}"));
+            let report = run("--format json").json();
+            let measurement = only(&report);
+            assert_eq!(measurement["lies_in"], lies_in, "{flags}");
+            // Names that scripts use do not change.
+            assert_eq!(measurement["parameters"]["between"], "memory-spe");
+            let table = run("");
+            table.measured();
+            assert!(
+                table.out.contains(&format!("\n{said} ")),
+                "{flags}: {}",
+                table.out
+            );
+            let note = "partly: the last-level cache may hold a part of the data.";
+            assert_eq!(
+                table.out.contains(note),
+                lies_in == "partly",
+                "{}",
+                table.out
+            );
+            assert!(run("--format csv").out.contains(",memory-spe,"));
+        },
+    );
     // If the size of a cache is unknown, it is unknown whether the data is in the cache.
     let report = stats_on(&single(), "-f dmaget -i 3 -w 1 --quiet --format json").json();
     assert!(only(&report)["lies_in"].is_null());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::common::{Run, cellworks, run_as_ordinary_user, stats_command};
+use crate::common::{Run, at_once, cellworks, run_as_ordinary_user, stats_command};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -300,46 +300,49 @@ fn a_run_that_fails_keeps_the_last_trace() {
 /// The result of an incomplete run is written beside an existing file.
 #[test]
 fn a_run_that_fails_or_is_interrupted_keeps_the_last_result() {
-    for (flag, of_the_run) in [
-        ("--html", &b"<!DOCTYPE html>"[..]),
-        ("--json", b"{"),
-        ("--csv", b"function,"),
-    ] {
-        let (folder, path) = folder_with_a_file();
-        let said = format!(
-            "warning: {flag}: {} was kept, because the run did not come to its end; what it has found is in \
+    at_once(
+        [
+            ("--html", &b"<!DOCTYPE html>"[..]),
+            ("--json", b"{"),
+            ("--csv", b"function,"),
+        ],
+        |(flag, of_the_run)| {
+            let (folder, path) = folder_with_a_file();
+            let said = format!(
+                "warning: {flag}: {} was kept, because the run did not come to its end; what it has found is in \
              {}.partial\n",
-            path.display(),
-            path.display()
-        );
-        let failed = "--machine qs20 -f dmaget -n 2 -i 1m --limit 4ms --quiet";
-        let failed = Run::of(stats_command(failed).arg(flag).arg(&path));
-        let child = long(flag, &path).spawn().unwrap();
-        crate::common::terminal::wait_for_handler(&child);
-        crate::common::terminal::interrupt(&child);
-        let interrupted = Run::from(child.wait_with_output().unwrap());
-        for (run, code) in [(failed, 1), (interrupted, 130)] {
-            assert_eq!(run.code, Some(code), "{}", run.err);
-            assert!(run.err.starts_with(&said), "{}", run.err);
-        }
-        assert_eq!(fs::read_to_string(&path).unwrap(), OLD);
-        assert_eq!(names_in(&folder), ["file", "file.partial"]);
-        let partial = fs::read(folder.path().join("file.partial")).unwrap();
-        assert!(partial.starts_with(of_the_run));
-        // A file that is empty or missing is written, because nothing can be lost.
-        for before in [Some(""), None] {
-            fs::remove_file(&path).unwrap();
-            if let Some(text) = before {
-                fs::write(&path, text).unwrap();
-            }
+                path.display(),
+                path.display()
+            );
+            let failed = "--machine qs20 -f dmaget -n 2 -i 1m --limit 4ms --quiet";
+            let failed = Run::of(stats_command(failed).arg(flag).arg(&path));
             let child = long(flag, &path).spawn().unwrap();
             crate::common::terminal::wait_for_handler(&child);
             crate::common::terminal::interrupt(&child);
-            let run = Run::from(child.wait_with_output().unwrap());
-            assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
-            assert!(fs::read(&path).unwrap().starts_with(of_the_run));
-        }
-    }
+            let interrupted = Run::from(child.wait_with_output().unwrap());
+            for (run, code) in [(failed, 1), (interrupted, 130)] {
+                assert_eq!(run.code, Some(code), "{}", run.err);
+                assert!(run.err.starts_with(&said), "{}", run.err);
+            }
+            assert_eq!(fs::read_to_string(&path).unwrap(), OLD);
+            assert_eq!(names_in(&folder), ["file", "file.partial"]);
+            let partial = fs::read(folder.path().join("file.partial")).unwrap();
+            assert!(partial.starts_with(of_the_run));
+            // A file that is empty or missing is written, because nothing can be lost.
+            for before in [Some(""), None] {
+                fs::remove_file(&path).unwrap();
+                if let Some(text) = before {
+                    fs::write(&path, text).unwrap();
+                }
+                let child = long(flag, &path).spawn().unwrap();
+                crate::common::terminal::wait_for_handler(&child);
+                crate::common::terminal::interrupt(&child);
+                let run = Run::from(child.wait_with_output().unwrap());
+                assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
+                assert!(fs::read(&path).unwrap().starts_with(of_the_run));
+            }
+        },
+    );
 }
 
 #[test]
@@ -540,12 +543,12 @@ fn a_fifo_that_no_program_reads() {
             .unwrap()
             .success()
     );
-    for flag in FLAGS {
+    at_once(FLAGS, |flag| {
         Run::of(&mut short(flag, &path)).refused(&format!(
             "error: {flag}: {} cannot be written: no program reads it{WHERE}",
             path.display()
         ));
-    }
+    });
 }
 
 /// The shell has opened the file with `3> file`.

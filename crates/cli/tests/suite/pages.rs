@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, cellworks, list, skipped, stats, stats_on};
+use crate::common::{Run, at_once, cellworks, list, skipped, stats, stats_on};
 
 const ONE_CPU: Shape = Shape {
     sockets: 1,
@@ -32,38 +32,41 @@ fn the_pages_of_a_figure_are_shown_beside_it() {
     let tree = single();
     let enabled = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let has_huge = enabled.is_ok_and(|text| !text.contains("[never]"));
-    for flags in [
-        "-f dmaget -b 16m -i 1 -w 0",
-        "-f dmaput -N 1 -b 16m -i 1 -w 0",
-        "-f chase -b 16m -i 1 -w 0",
-        "-f chase -b 16m -k 3 -i 1 -w 0",
-        "--matrix memory -b 16m",
-    ] {
-        for (pages, least, most, said) in [("4k", 0.0, 0.0, "4 KB"), ("2m", 0.5, 1.0, "2 MB")] {
-            if pages == "2m" && !has_huge {
-                skipped("the system gives no huge pages");
-                continue;
+    at_once(
+        [
+            "-f dmaget -b 16m -i 1 -w 0",
+            "-f dmaput -N 1 -b 16m -i 1 -w 0",
+            "-f chase -b 16m -i 1 -w 0",
+            "-f chase -b 16m -k 3 -i 1 -w 0",
+            "--matrix memory -b 16m",
+        ],
+        |flags| {
+            for (pages, least, most, said) in [("4k", 0.0, 0.0, "4 KB"), ("2m", 0.5, 1.0, "2 MB")] {
+                if pages == "2m" && !has_huge {
+                    skipped("the system gives no huge pages");
+                    continue;
+                }
+                let run =
+                    |format| stats_on(&tree, &format!("{flags} --pages {pages} --quiet {format}"));
+                let report = run("--format json").json();
+                let measured = measured(&report);
+                let Some(share) = measured["huge_page_share"].as_f64() else {
+                    skipped("the system does not tell which pages are huge");
+                    continue;
+                };
+                assert!((least..=most).contains(&share), "{flags} {pages}: {share}");
+                if !flags.contains("--matrix") {
+                    let bytes = if pages == "4k" { 4 << 10 } else { 2 << 20 };
+                    assert_eq!(measured["parameters"]["page_bytes"], bytes);
+                }
+                let table = run("").out;
+                assert!(
+                    table.contains(&format!(" {said}")),
+                    "{flags} {pages}: {table}"
+                );
             }
-            let run =
-                |format| stats_on(&tree, &format!("{flags} --pages {pages} --quiet {format}"));
-            let report = run("--format json").json();
-            let measured = measured(&report);
-            let Some(share) = measured["huge_page_share"].as_f64() else {
-                skipped("the system does not tell which pages are huge");
-                continue;
-            };
-            assert!((least..=most).contains(&share), "{flags} {pages}: {share}");
-            if !flags.contains("--matrix") {
-                let bytes = if pages == "4k" { 4 << 10 } else { 2 << 20 };
-                assert_eq!(measured["parameters"]["page_bytes"], bytes);
-            }
-            let table = run("").out;
-            assert!(
-                table.contains(&format!(" {said}")),
-                "{flags} {pages}: {table}"
-            );
-        }
-    }
+        },
+    );
 }
 
 #[test]

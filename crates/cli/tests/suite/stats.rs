@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use crate::common::{list, skipped, stats, stats_command};
+use crate::common::{at_once, list, skipped, stats, stats_command};
 use cellworks_stats::Setting;
 use serde_json::Value;
 
@@ -167,9 +167,9 @@ fn the_papers_examples_of_atomic_operations() {
 fn every_function_prints_a_result_on_every_computer() {
     let functions = "mkthread mailbox signal dmaget dmaput dmaout dmalistget dmalistput fetchadd \
                      fetchsub fetchinc fetchdec fetchset wakeup copy chase osthread";
-    for function in functions.split_whitespace() {
+    at_once(functions.split_whitespace(), |function| {
         example(&format!("-f {function} -n 1 -i 100 -c 0"));
-    }
+    });
     example("-f fetchset -N 1 -t 2k -i 100 -c 0 -m 0 -b 128");
     example("-f dmaout -N 1 -b 1k -i 100 -t 2k -c 0 -m 0");
 }
@@ -413,7 +413,7 @@ fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
     }
     let shared = "the buffer is shared, and a stride is the distance between private ones; ask for private \
                   buffers (-N), or leave it out";
-    for (arguments, flag, error, example) in [
+    at_once([
         (
             "-f dmaget -n 2 -b 256k -s",
             "-b",
@@ -460,12 +460,12 @@ fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
             "mkthread has no form between CPUs: only the main thread starts programs; leave it out",
             "-f mkthread -n 1",
         ),
-    ] {
+    ], |(arguments, flag, error, example)| {
         let message = format!("error: {flag}: {error}\n  example: cellworks stats {example}\n");
         refused(arguments, &message);
         let run = stats(&format!("{example} --quiet"));
         assert_eq!(run.measured(), "", "{example}");
-    }
+    });
     let err = stats("-f mailbox -c 999 -s").err;
     assert!(
         err.ends_with("\n  example: cellworks stats -f mailbox -n 2 -s\n"),

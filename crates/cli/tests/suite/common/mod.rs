@@ -18,6 +18,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+use std::thread;
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -104,6 +105,17 @@ pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
         skipped("root may read and write everything, and no other user may run the command here");
     }
     is_possible
+}
+
+/// Checks all items at the same time. A command on this computer mostly waits: it watches the CPUs
+/// before it measures.
+pub fn at_once<T: Send>(items: impl IntoIterator<Item = T>, check: impl Fn(T) + Sync) {
+    let check = &check;
+    thread::scope(|checks| {
+        for item in items {
+            checks.spawn(move || check(item));
+        }
+    });
 }
 
 /// The result of a run of the command.
