@@ -25,7 +25,7 @@ use cellworks_machine::{LocalBuffer, Machine, Spe, Time, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use self::data::{Block, Found, Plan};
+use self::data::{Block, Neighbours, Plan};
 use self::home::Home;
 use self::points::Points;
 use crate::deployment::Deployment;
@@ -162,7 +162,7 @@ impl Knn {
             (process.now().since(begin), received)
         })?;
         deployment.record(counted);
-        let (found, times): (Vec<Found>, Vec<Time>) = received.into_iter().unzip();
+        let (found, times): (Vec<Neighbours>, Vec<Time>) = received.into_iter().unzip();
         let searched = self.points.min(plan.homes * plan.block_points);
         points.verify(found, searched, self.neighbours)?;
         let mut span_ns = span.as_nanoseconds_f64();
@@ -272,7 +272,7 @@ struct Role {
     /// The channel with all blocks, for the first process only.
     source: Option<Reader<Block>>,
     begun: Writer<(), Any>,
-    found: Writer<Found, Any>,
+    found: Writer<Neighbours, Any>,
 }
 
 /// Sends all blocks to the first process, and then receives the neighbours of `homes` homes from
@@ -281,9 +281,9 @@ fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
     mut source: Writer<Block>,
-    mut results: Reader<Found>,
+    mut results: Reader<Neighbours>,
     homes: usize,
-) -> Vec<(Found, Time)> {
+) -> Vec<(Neighbours, Time)> {
     for block in blocks {
         // A write fails only if the network fails, and a failed network reports its error.
         let _ = source.write(process, block);

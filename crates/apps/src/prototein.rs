@@ -236,14 +236,14 @@ struct Owner<'a> {
     workers: usize,
     ready: Reader<()>,
     bag: Writer<Task>,
-    results: Reader<Found>,
+    results: Reader<Foldings>,
 }
 
 impl Owner<'_> {
     /// Hands out all tasks when all workers have begun. Returns the time until the last result, and
     /// the best of all results. Reads and writes fail only if the network fails, and a failed
     /// network reports its error.
-    fn hand_out<P: Place>(mut self, process: &Process<'_, P>) -> (Span, Found) {
+    fn hand_out<P: Place>(mut self, process: &Process<'_, P>) -> (Span, Foldings) {
         for _ in 0..self.workers {
             let _ = self.ready.read(process);
         }
@@ -253,7 +253,7 @@ impl Owner<'_> {
             let _ = self.bag.write(process, folding.task());
         });
         drop(self.bag);
-        let mut found = Found::default();
+        let mut found = Foldings::default();
         for best in iter::from_fn(|| self.results.read(process).ok()).take(self.workers) {
             found += best;
         }
@@ -267,12 +267,12 @@ fn work<S: Spe>(
     chain: &[bool],
     mut begun: Writer<(), Any>,
     mut tasks: Reader<Task, Any>,
-    mut best: Writer<Found, Any>,
+    mut best: Writer<Foldings, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
     // Dropped writers close the channel, so the PPE does not wait for a failed worker.
     drop(begun);
-    let mut found = Found::default();
+    let mut found = Foldings::default();
     while let Ok(task) = tasks.read(process) {
         let mut folding = Folding::of(chain, task);
         folding.each_of(chain.len(), &mut |folding| found.add(folding.contacts));
@@ -291,7 +291,7 @@ struct Task {
 impl Item for Task {}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Found {
+struct Foldings {
     /// The number of contacts of the best folding.
     contacts: u32,
     /// The number of foldings with this many contacts.
@@ -299,9 +299,9 @@ struct Found {
     foldings: u64,
 }
 
-impl Item for Found {}
+impl Item for Foldings {}
 
-impl Found {
+impl Foldings {
     fn add(&mut self, contacts: u32) {
         *self += Self {
             contacts,
@@ -311,7 +311,7 @@ impl Found {
     }
 }
 
-impl AddAssign for Found {
+impl AddAssign for Foldings {
     fn add_assign(&mut self, other: Self) {
         self.foldings += other.foldings;
         match other.contacts.cmp(&self.contacts) {
@@ -448,8 +448,8 @@ impl<'a> Folding<'a> {
 }
 
 /// Finds all foldings without a grid, by comparing each bead with all previous beads.
-fn one_after_the_other(chain: &[bool]) -> Found {
-    fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Found) {
+fn one_after_the_other(chain: &[bool]) -> Foldings {
+    fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Foldings) {
         if beads.len() == chain.len() {
             return found.add(contacts);
         }
@@ -472,15 +472,15 @@ fn one_after_the_other(chain: &[bool]) -> Found {
             }
         }
     }
-    let mut found = Found::default();
+    let mut found = Foldings::default();
     search(chain, &mut vec![(0, 0), (1, 0)], 0, &mut found);
     found
 }
 
 /// Returns what [`one_after_the_other`] finds. Keeps the last result, because a chain of 20 beads
 /// takes seconds, and is mostly folded several times in a row.
-fn expected(chain: &[bool]) -> Found {
-    static LAST: Mutex<Option<(Vec<bool>, Found)>> = Mutex::new(None);
+fn expected(chain: &[bool]) -> Foldings {
+    static LAST: Mutex<Option<(Vec<bool>, Foldings)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((of, found)) = &*last
         && of == chain
@@ -492,7 +492,7 @@ fn expected(chain: &[bool]) -> Found {
     found
 }
 
-fn verify(found: Found, expected: Found) -> Result<(), ProgramError> {
+fn verify(found: Foldings, expected: Foldings) -> Result<(), ProgramError> {
     const BY: &str = "by a search without tasks";
     let what = |what: &'static str| move || format!("the number of {what}");
     agree(what("foldings"), found.foldings, expected.foldings, BY)?;
@@ -513,8 +513,8 @@ mod tests {
         beads.chars().map(|bead| bead == 'H').collect()
     }
 
-    fn by_folding(chain: &[bool]) -> Found {
-        let mut found = Found::default();
+    fn by_folding(chain: &[bool]) -> Foldings {
+        let mut found = Foldings::default();
         let mut folding = Folding::new(chain);
         folding.each_of(chain.len(), &mut |folding| found.add(folding.contacts));
         found
@@ -551,7 +551,7 @@ mod tests {
     #[test]
     fn a_task_goes_on_where_its_folding_was() {
         let chain = chain("HPHPPHHPHH");
-        let mut by_tasks = Found::default();
+        let mut by_tasks = Foldings::default();
         Folding::new(&chain).each_of(5, &mut |folding| {
             let mut again = Folding::of(&chain, folding.task());
             assert_eq!(again.contacts, folding.contacts);
@@ -572,7 +572,7 @@ mod tests {
     fn what_was_overlooked_is_named() {
         let expected = one_after_the_other(&chain("HPPHHP"));
         assert!(verify(expected, expected).is_ok());
-        let found = Found {
+        let found = Foldings {
             foldings: expected.foldings - 1,
             ..expected
         };

@@ -6,7 +6,7 @@ use cellworks_machine::SpeId;
 
 use crate::conditions::left_out;
 use crate::cpus::notes::Notes;
-use crate::cpus::{LeftOut, Node, Quota, files, topology};
+use crate::cpus::{LeftOut, MemoryNode, Quota, files, topology};
 use crate::host::Host;
 
 /// The parts of a computer that this process may use.
@@ -17,7 +17,7 @@ pub struct Described {
     /// The caches of these CPUs, by level and then by their first CPU.
     pub caches: Vec<Cache>,
     /// All memory nodes, by ascending number.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<MemoryNode>,
     /// The limit on CPU time, if there is one.
     pub quota: Option<Quota>,
     /// The CPUs that are not used, with the reasons.

@@ -11,7 +11,7 @@ use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
 
 use crate::cpu_time::CpuTime;
 use crate::cpus::list::name_cpus;
-use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source, WhyLeftOut};
+use crate::cpus::{self, Cpus, CpusError, FSROOT, MemoryNode, SPES_MAX, Source, WhyLeftOut};
 use crate::crew::Crew;
 use crate::layout::Layout;
 use crate::memory::Pages;
@@ -487,7 +487,7 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
 /// Calls `place` for each usable node. Sets `usable` of a node to false if the call fails, and
 /// returns `None`. If all calls fail, changes nothing and returns the first error.
 fn try_nodes(
-    nodes: &mut [Node],
+    nodes: &mut [MemoryNode],
     place: impl Fn(u32) -> std::io::Result<()>,
 ) -> Option<std::io::Error> {
     let mut refused = None;
@@ -518,7 +518,7 @@ fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
     cpus_of.retain(|&node, _| !cpus.memory_nodes[node].usable);
     let sentence = |(node, used): (usize, BTreeSet<u32>)| {
         let nearest = cpus.memory_nodes[cpus.nearest_usable(node)].os_index;
-        let Node {
+        let MemoryNode {
             os_index, bytes, ..
         } = cpus.memory_nodes[node];
         let lack = match bytes {
@@ -542,8 +542,8 @@ mod tests {
 
     use super::*;
 
-    fn nodes(usable: &[bool]) -> Vec<Node> {
-        let node = |(os_index, &usable): (u32, &bool)| Node {
+    fn nodes(usable: &[bool]) -> Vec<MemoryNode> {
+        let node = |(os_index, &usable): (u32, &bool)| MemoryNode {
             os_index,
             bytes: None,
             usable,
@@ -554,7 +554,8 @@ mod tests {
 
     #[test]
     fn nodes_on_which_nothing_can_be_placed_are_not_usable() {
-        let usable = |nodes: &[Node]| nodes.iter().map(|node| node.usable).collect::<Vec<_>>();
+        let usable =
+            |nodes: &[MemoryNode]| nodes.iter().map(|node| node.usable).collect::<Vec<_>>();
         let refusing = |refuses: &'static [u32]| {
             move |node: u32| {
                 assert_ne!(node, 3, "it is not usable");

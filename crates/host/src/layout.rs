@@ -130,7 +130,7 @@ mod tests {
     use cellworks_machine::Distance;
 
     use super::*;
-    use crate::cpus::{Cpu, Node, Quota};
+    use crate::cpus::{Cpu, MemoryNode, Quota};
 
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
@@ -146,7 +146,7 @@ mod tests {
             memory_node: os_index % all / cores,
             capacity: None,
         };
-        let node = |os_index: usize| Node {
+        let node = |os_index: usize| MemoryNode {
             os_index: os_index as u32,
             bytes: None,
             usable: true,

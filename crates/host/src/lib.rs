@@ -87,7 +87,11 @@ pub use conditions::{
     Clock, Conditions, CpuUsage, MemoryBound, MemoryLeft, SiblingUsage, Usage, UsageUnknown, Watch,
 };
 pub use cpus::list::parse_list as parse_cpus;
-pub use cpus::{CpusError, LeftOut, Node, Quota, WhyLeftOut};
+pub use cpus::{CpusError, LeftOut, MemoryNode, Quota, WhyLeftOut};
+
+/// The former name of [`MemoryNode`].
+#[deprecated(note = "use `MemoryNode`")]
+pub type Node = MemoryNode;
 pub use described::{Cache, Described, DescribedCpu};
 pub use host::{Host, HostBuilder, HostError};
 pub use memory::MemorySlice;

@@ -96,11 +96,11 @@ pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: SpeCore> {
 pub struct ThreadHandle<'scope, R, S: SpeCore> {
     spe: &'scope S,
     id: ThreadId,
-    result: Rc<Outcome<R>>,
+    result: Rc<ThreadOutcome<R>>,
     panics: Rc<Panics>,
 }
 
-struct Outcome<R> {
+struct ThreadOutcome<R> {
     value: Cell<Option<R>>,
     has_ended: Cell<bool>,
 }
@@ -237,7 +237,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
         let spe: &'scope S = self.spe;
         let id = ThreadId(self.started.get());
         self.started.set(id.0 + 1);
-        let result = Rc::new(Outcome {
+        let result = Rc::new(ThreadOutcome {
             value: Cell::new(None),
             has_ended: Cell::new(false),
         });

@@ -34,7 +34,7 @@ use cellworks_machine::{
     TryIssueError, Wait, Wake,
 };
 
-use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
+use crate::fabric::{Access, Endpoint, Place, Transaction, WORD_BYTES};
 use crate::index::PPE;
 use crate::observe::Cause;
 use crate::processor::SimProcessor;
@@ -104,8 +104,8 @@ impl SimPpe {
     /// Spends the time of a load from a register of an SPE.
     fn load(&self, from: SpeId) {
         let transaction = |token| Transaction {
-            requester: Node::of(PPE),
-            target: Node::Spe(from.index() as u16),
+            requester: Endpoint::of(PPE),
+            target: Endpoint::Spe(from.index() as u16),
             place: Place::Register,
             access: Access::Read,
             bytes: WORD_BYTES,
@@ -119,10 +119,10 @@ impl SimPpe {
     /// Spends the time of a store to a register of an SPE.
     fn pay_for_store(&self, to: SpeId) {
         let start = self.world().costs.mmio_write;
-        let to = Node::Spe(to.index() as u16);
+        let to = Endpoint::Spe(to.index() as u16);
         self.world()
             .transact(self.processor(), Cause::Other, start, |token| {
-                Transaction::register_write(Node::of(PPE), to, token)
+                Transaction::register_write(Endpoint::of(PPE), to, token)
             });
     }
 

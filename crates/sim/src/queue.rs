@@ -25,7 +25,7 @@ const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
 /// The kind of an event, which decides the table that the index of the event refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum EventKind {
     /// Continues a thread, by its index in the run.
     Resume,
     /// Calls the `ready` closures of the waiting threads of a processor, by its index.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     Word,
 }
 
-impl Kind {
+impl EventKind {
     #[inline]
     fn of(number: u64) -> Self {
         let kinds = [
@@ -60,7 +60,7 @@ impl Kind {
 /// An event without its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The index in the table of the kind, below 2^19.
     pub index: u32,
 }
@@ -70,7 +70,7 @@ impl Event {
     #[inline]
     pub const fn resume(thread: ThreadIndex) -> Self {
         Self {
-            kind: Kind::Resume,
+            kind: EventKind::Resume,
             index: thread,
         }
     }
@@ -135,7 +135,7 @@ impl Queue {
         };
         let low = key as u64;
         let event = Event {
-            kind: Kind::of(low >> INDEX_BITS & ((1 << KIND_BITS) - 1)),
+            kind: EventKind::of(low >> INDEX_BITS & ((1 << KIND_BITS) - 1)),
             index: low as u32 & ((1 << INDEX_BITS) - 1),
         };
         Some((time_of(key), event))
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn event(index: u32) -> Event {
-        let kind = Kind::Resume;
+        let kind = EventKind::Resume;
         Event { kind, index }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cellworks_machine::{Span, SpeId};
 
 use crate::description::Description;
-use crate::fabric::{Access, Fabric, LinkOnWay, Node, Place, Token, Transaction};
+use crate::fabric::{Access, Endpoint, Fabric, LinkOnWay, Place, Token, Transaction};
 use crate::queue::Queue;
 use crate::time::Moment;
 
@@ -144,8 +144,8 @@ impl Ways {
 fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
     let mut queue = Queue::new(0);
     let write = Transaction {
-        requester: Node::Spe(from),
-        target: Node::Spe(to),
+        requester: Endpoint::Spe(from),
+        target: Endpoint::Spe(to),
         place: Place::LocalStore,
         access: Access::Write,
         bytes: LINE_BYTES,

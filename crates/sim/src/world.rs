@@ -43,7 +43,7 @@ use cellworks_threads as threads;
 use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::costs::Costs;
-use crate::fabric::{Fabric, Node};
+use crate::fabric::{Endpoint, Fabric};
 use crate::hazard::Hazard;
 use crate::index::{PPE, ProcessorIndex};
 use crate::mfc::Mfcs;
@@ -87,7 +87,7 @@ impl World {
     ) -> Self {
         let spes = topology.spes().len();
         let processor = |from| {
-            let latency = |to| fabric.word_latency(Node::of(from), Node::of(to));
+            let latency = |to| fabric.word_latency(Endpoint::of(from), Endpoint::of(to));
             Rc::new(SimProcessor::new(from, (1..=spes).map(latency).collect()))
         };
         Self {

@@ -42,12 +42,12 @@ impl fmt::Display for Neighbour {
 }
 
 /// The neighbours of the points of a block, nearest first.
-pub(super) struct Found {
+pub(super) struct Neighbours {
     pub first: u32,
     pub neighbours: Vec<Vec<Neighbour>>,
 }
 
-impl Item for Found {
+impl Item for Neighbours {
     fn bytes(&self) -> usize {
         4 + self.neighbours.bytes()
     }

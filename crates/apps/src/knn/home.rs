@@ -18,7 +18,7 @@ use std::array;
 use cellworks_machine::Cycles;
 use multiversion::multiversion;
 
-use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
+use super::data::{Block, HEADER_BYTES, Neighbour, Neighbours, Plan};
 
 /// The cycles of an SPU for a coordinate of a pair, without SIMD as in the paper: a multiply-add
 /// that waits for the previous one (Cell BE Programming Tutorial, table of pipeline latencies).
@@ -126,8 +126,8 @@ impl Home {
         Cycles(cycles)
     }
 
-    pub fn found(self) -> Found {
-        Found {
+    pub fn found(self) -> Neighbours {
+        Neighbours {
             first: self.first,
             neighbours: self.neighbours,
         }

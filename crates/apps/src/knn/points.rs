@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 
 use multiversion::multiversion;
 
-use super::data::{Block, Found, Neighbour};
+use super::data::{Block, Neighbour, Neighbours};
 use crate::error::{ProgramError, agree};
 
 pub(super) struct Points {
@@ -40,7 +40,7 @@ impl Points {
     /// by brute force finds.
     pub fn verify(
         &self,
-        mut found: Vec<Found>,
+        mut found: Vec<Neighbours>,
         count: usize,
         wanted: usize,
     ) -> Result<(), ProgramError> {
@@ -159,7 +159,7 @@ mod tests {
             coordinates: vec![0, 0, 3, 4, 1, 0],
             dimensions: 2,
         };
-        let found = |of_first| Found {
+        let found = |of_first| Neighbours {
             first: 0,
             neighbours: [(1.0, of_first), (20.0, 2), (1.0, 0)]
                 .map(|(squared, point)| vec![Neighbour { squared, point }])

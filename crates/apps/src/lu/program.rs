@@ -78,7 +78,7 @@ const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
 
-struct Found {
+struct Factorization {
     span_s: f64,
     end: End,
     /// The fitted costs, if the program is that of the paper.
@@ -126,7 +126,7 @@ impl Lu {
         &self,
         main: &Main<'_, M>,
         is_sampled: bool,
-    ) -> Result<Found, TaskError> {
+    ) -> Result<Factorization, TaskError> {
         let matrix = if is_sampled {
             // The simulated time does not depend on the numbers in the matrix.
             Matrix::from_fn(self.size, |_, _| f32::ONE)
@@ -156,7 +156,7 @@ impl Lu {
             MAKING_COST.measured(PPE_CYCLES_PER_UPDATE_TASK as f64),
             self.workers.wait_cost(),
         ];
-        Ok(Found { span_s, end, costs })
+        Ok(Factorization { span_s, end, costs })
     }
 
     /// Runs one step: a phase of tasks for multipliers, and then a phase of tasks for columns.
@@ -206,12 +206,12 @@ impl Lu {
         })
     }
 
-    fn by_tiles<M: Machine>(&self, main: &Main<'_, M>) -> Result<Found, TaskError> {
+    fn by_tiles<M: Machine>(&self, main: &Main<'_, M>) -> Result<Factorization, TaskError> {
         let matrix = Matrix::<f64>::random(self.size, SEED);
         let mut tiles = Tiles::of(&matrix);
         let (span, result) = workers::timed(main, || factor_tiles(main, &mut tiles));
         result?;
-        Ok(Found {
+        Ok(Factorization {
             span_s: span.as_seconds_f64(),
             end: End::Factored {
                 residual: residual(&matrix, &tiles.to_matrix()),

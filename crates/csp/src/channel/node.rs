@@ -22,7 +22,7 @@ pub(crate) fn take_parcel<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Outcome {
+pub(crate) enum NodeState {
     Idle,
     Waits,
     Served,
@@ -36,9 +36,9 @@ pub(crate) enum Outcome {
 /// each of them: see [`RawChannel`](crate::channel::RawChannel).
 #[repr(C, align(16))]
 pub(crate) struct Node<T> {
-    outcome: AtomicU32,
+    state: AtomicU32,
     /// [`SLEEPS`], [`POLLS`], or the [place](polls_on) where the process polls while it waits. Set
-    /// together with `outcome`, by one store.
+    /// together with `state`, by one store.
     polls: AtomicU32,
     /// The OS thread of a process whose place is in `polls`.
     thread: AtomicUsize,
@@ -52,7 +52,7 @@ pub(crate) struct Node<T> {
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
-/// A node in the frame of a call. Its item and outcome share a cache line.
+/// A node in the frame of a call. Its item and state share a cache line.
 #[repr(align(64))]
 pub(crate) struct InLine<T>(pub Node<T>);
 
@@ -60,7 +60,7 @@ impl<T> Node<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(polls: bool) -> Self {
         Self {
-            outcome: AtomicU32::new(Outcome::Idle as u32),
+            state: AtomicU32::new(NodeState::Idle as u32),
             polls: AtomicU32::new(if polls { POLLS } else { SLEEPS }),
             thread: AtomicUsize::new(0),
             next: UnsafeCell::new(ptr::null()),
@@ -73,7 +73,7 @@ impl<T> Node<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn waiting(waker: &Waker, polls: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
-            outcome: AtomicU32::new(Outcome::Waits as u32),
+            state: AtomicU32::new(NodeState::Waits as u32),
             polls: AtomicU32::new(if polls {
                 polls_on(waker.sleeper.processor())
             } else {
@@ -104,28 +104,28 @@ impl<T> Node<T> {
         self.waker.with_mut(|place| unsafe { *place = waker });
         // SAFETY: as above.
         self.parcel.with_mut(|place| unsafe { *place = parcel });
-        self.set(Outcome::Waits, Ordering::Relaxed);
+        self.set(NodeState::Waits, Ordering::Relaxed);
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn outcome(&self) -> Outcome {
-        match self.outcome.load(Ordering::Acquire) {
-            0 => Outcome::Idle,
-            1 => Outcome::Waits,
-            2 => Outcome::Served,
-            3 => Outcome::Poisoned,
-            _ => Outcome::Closed,
+    pub(crate) fn state(&self) -> NodeState {
+        match self.state.load(Ordering::Acquire) {
+            0 => NodeState::Idle,
+            1 => NodeState::Waits,
+            2 => NodeState::Served,
+            3 => NodeState::Poisoned,
+            _ => NodeState::Closed,
         }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_served(&self) -> bool {
-        self.outcome.load(Ordering::Acquire) > Outcome::Waits as u32
+        self.state.load(Ordering::Acquire) > NodeState::Waits as u32
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn set(&self, outcome: Outcome, order: Ordering) {
-        self.outcome.store(outcome as u32, order);
+    pub(crate) fn set(&self, state: NodeState, order: Ordering) {
+        self.state.store(state as u32, order);
     }
 
     /// Returns the waker of the waiting process.
@@ -177,18 +177,18 @@ impl<T> Node<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn serve<R>(
         node: *const Self,
-        outcome: Outcome,
+        state: NodeState,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
         look: impl FnOnce(&Self) -> R,
     ) -> R {
-        // SAFETY: until the outcome is stored, the process waits, so the node is in place, and the
+        // SAFETY: until the state is stored, the process waits, so the node is in place, and the
         // parcel belongs to the caller. After the store, the node is not accessed.
         let node = unsafe { &*node };
         // SAFETY: as above.
         node.parcel
             .with_mut(|place| exchange(unsafe { &mut *place }));
         let seen = look(node);
-        node.set(outcome, Ordering::Release);
+        node.set(state, Ordering::Release);
         seen
     }
 }

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use super::link::Side;
 use super::lock::Word;
-use super::node::{Node, Outcome, Parcel, take_parcel};
+use super::node::{Node, NodeState, Parcel, take_parcel};
 use super::party::Guard;
 use super::queue::Queue;
 use super::waker::{Waker, Woken};
@@ -126,7 +126,7 @@ impl<T> State<T> {
             return Met::Ended(ended);
         }
         let give = |place: &mut Option<_>| *place = parcel.take();
-        if let Some(waker) = self.readers.serve(Outcome::Served, give) {
+        if let Some(waker) = self.readers.serve(NodeState::Served, give) {
             *woken = Woken::One(waker);
             return Met::Done;
         }
@@ -173,7 +173,7 @@ impl<T> State<T> {
     fn refill(&mut self, woken: &mut Woken) {
         // Moves the item before the writer goes on and may use the ring buffer itself.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
-        if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
+        if let Some(waker) = self.writers.serve(NodeState::Served, accept) {
             *woken = Woken::One(waker);
             return;
         }
@@ -273,7 +273,7 @@ impl<T> State<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
-        if let Some(waker) = self.writers.serve(Outcome::Served, take) {
+        if let Some(waker) = self.writers.serve(NodeState::Served, take) {
             return Some(waker);
         }
         // Waiting readers came earlier, so they read an alternation's item first.
@@ -310,12 +310,12 @@ impl<T> State<T> {
         self.exclude(Side::Writer);
         self.ended = Some(ended);
         self.note_whether_plain();
-        let outcome = match ended {
-            Ended::Poisoned => Outcome::Poisoned,
-            Ended::Closed => Outcome::Closed,
+        let state = match ended {
+            Ended::Poisoned => NodeState::Poisoned,
+            Ended::Closed => NodeState::Closed,
         };
         for queue in [&mut self.readers, &mut self.writers] {
-            while let Some(waker) = queue.serve(outcome, |_| ()) {
+            while let Some(waker) = queue.serve(state, |_| ()) {
                 woken.add(waker);
             }
         }

@@ -5,12 +5,12 @@
 //! ```
 //!
 //! The channel's lock protects the queue and its nodes, with two exceptions. A waiting process
-//! reads the outcome in its own node without the lock. The node of the only waiting process may be
+//! reads the state in its own node without the lock. The node of the only waiting process may be
 //! in the channel's [word](super::lock), and belongs to the process that takes it out of the word.
 
 use std::ptr;
 
-use super::node::{Node, Outcome, Parcel};
+use super::node::{Node, NodeState, Parcel};
 use super::waker::Waker;
 use crate::sync::Ordering;
 
@@ -43,7 +43,7 @@ impl<T> Queue<T> {
     /// The node is idle. The node and the waker stay in place until the node is removed or served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: &Waker, parcel: Option<Parcel<T>>) {
-        node.set(Outcome::Waits, Ordering::Relaxed);
+        node.set(NodeState::Waits, Ordering::Relaxed);
         // SAFETY: no other process can access this node yet, and node and waker stay in place.
         unsafe {
             node.waker.with_mut(|place| *place = waker);
@@ -96,7 +96,7 @@ impl<T> Queue<T> {
         if ptr::eq(self.last, node) {
             self.last = previous;
         }
-        node.set(Outcome::Closed, Ordering::Relaxed);
+        node.set(NodeState::Closed, Ordering::Relaxed);
         true
     }
 
@@ -111,14 +111,14 @@ impl<T> Queue<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn serve(
         &mut self,
-        outcome: Outcome,
+        state: NodeState,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
         // SAFETY: a node in the queue stays in place until it is removed, which happens here.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
-            Some(Node::serve(node, outcome, exchange, |node| node.waker()))
+            Some(Node::serve(node, state, exchange, |node| node.waker()))
         }
     }
 }
@@ -151,7 +151,7 @@ mod tests {
                 assert!(queue.remove(&nodes[number]));
             }
             push(&mut queue, 3);
-            let served = std::iter::from_fn(|| queue.serve(Outcome::Served, |_| ()));
+            let served = std::iter::from_fn(|| queue.serve(NodeState::Served, |_| ()));
             let served: Vec<_> = served.map(|waker| waker.process as usize).collect();
             let stay: Vec<_> = (0..4).filter(|number| !leaves(number)).collect();
             assert_eq!(served, stay, "those of {leaving:#b} have left");

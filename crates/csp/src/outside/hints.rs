@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Outsiders;
 
-use super::{Gates, LastUser, Phase, Run, STILL, Seat, State};
+use super::{Gates, LastUser, OpenNetwork, Phase, STILL, Seat, State};
 
 /// After this time without a step, there is a hint about gates that may yet be used.
 const LONG_STILL: Duration = Duration::from_secs(10);
@@ -104,7 +104,7 @@ impl Outsiders for Gates {
     }
 }
 
-impl Run {
+impl OpenNetwork {
     fn network(&self) -> String {
         format!("the network that was run at {}", self.at)
     }

@@ -57,7 +57,7 @@ pub(crate) struct OwnSeat {
 }
 
 pub(crate) struct Inside {
-    run: Arc<Run>,
+    run: Arc<OpenNetwork>,
     waker: Waker,
 }
 
@@ -101,11 +101,11 @@ enum LastUser {
 
 enum Phase {
     Ahead,
-    Open(Arc<Run>),
+    Open(Arc<OpenNetwork>),
     Over { has_run: bool },
 }
 
-struct Run {
+struct OpenNetwork {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
     /// The sleeper of the PPE, for the wakers of outside threads. `wake_here` returns false for it.
@@ -209,7 +209,7 @@ impl OwnGates {
         for _ in &state.seats {
             outside.admit();
         }
-        let run = Run {
+        let run = OpenNetwork {
             outside,
             waker: core.remote_waker(),
             sleeper: core.sleeper(),
@@ -407,7 +407,7 @@ impl OwnSeat {
         }
     }
 
-    fn inside(&self, run: &Arc<Run>) -> Inside {
+    fn inside(&self, run: &Arc<OpenNetwork>) -> Inside {
         Inside {
             run: Arc::clone(run),
             waker: Waker {
@@ -426,7 +426,7 @@ impl OwnSeat {
         self.run().outside.now()
     }
 
-    fn run(&self) -> &Run {
+    fn run(&self) -> &OpenNetwork {
         let inside = self.inside.get();
         &inside.expect("a process outside has entered its gate").run
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cellworks_machine::{Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake};
 
-use super::{Gates, OwnGates, OwnSeat, Run};
+use super::{Gates, OpenNetwork, OwnGates, OwnSeat};
 use crate::channel::waker::Waker;
 
 /// An OS thread outside the machine, as the place of a process: see
@@ -49,7 +49,7 @@ impl OutsidePlace {
         self.seat.is_over()
     }
 
-    fn run(&self) -> &Run {
+    fn run(&self) -> &OpenNetwork {
         self.seat.run()
     }
 

@@ -8,7 +8,7 @@ use cellworks_machine::Time;
 use super::wait::{InFrame, leave};
 use crate::channel::link::{Side, Waiting};
 use crate::channel::lock::Lock;
-use crate::channel::node::{InLine, Node, Outcome, Parcel};
+use crate::channel::node::{InLine, Node, NodeState, Parcel};
 use crate::channel::protocol::Met;
 use crate::channel::{ChannelEnd, RawChannel};
 use crate::ends::ended::{Ended, Refused, Unsent};
@@ -151,10 +151,10 @@ fn wait_until<T, L: Lock, P: Place>(
     }
     // SAFETY: the node was served or removed.
     *parcel = unsafe { node.take_parcel() };
-    match node.outcome() {
+    match node.state() {
         _ if has_left => Met::NoPartner,
-        Outcome::Served => Met::Done,
-        Outcome::Poisoned => Met::Ended(Ended::Poisoned),
+        NodeState::Served => Met::Done,
+        NodeState::Poisoned => Met::Ended(Ended::Poisoned),
         _ => Met::Ended(Ended::Closed),
     }
 }

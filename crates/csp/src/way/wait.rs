@@ -6,7 +6,7 @@
 use crate::channel::RawChannel;
 use crate::channel::link::{Side, ToRead, ToWrite, Why};
 use crate::channel::lock::Lock;
-use crate::channel::node::{InLine, Node, Outcome, Parcel, take_parcel};
+use crate::channel::node::{InLine, Node, NodeState, Parcel, take_parcel};
 use crate::channel::protocol::{GivenBack, Met};
 use crate::ends::ended::Ended;
 use crate::process::Process;
@@ -26,7 +26,7 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         // The node still waits only if the run was cancelled.
-        if self.node.outcome() == Outcome::Waits {
+        if self.node.state() == NodeState::Waits {
             leave(self.channel, self.side, self.node);
         }
     }
@@ -142,7 +142,7 @@ fn is_served<T, L: Lock, P: Place>(
     };
     process.wait_until(why, None, polls, &mut || node.is_served());
     std::mem::forget(frame);
-    node.outcome() == Outcome::Served
+    node.state() == NodeState::Served
 }
 
 /// Ends a wait. Returns false if, before this call, the process was served or the channel ended.
@@ -150,7 +150,7 @@ fn is_served<T, L: Lock, P: Place>(
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
     let mut state = channel.lock();
-    if node.outcome() != Outcome::Waits {
+    if node.state() != NodeState::Waits {
         return false;
     }
     let has_left = state.queue(side).remove(node);
@@ -158,7 +158,7 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     if !has_left {
         // Another process has taken the node out of the word, and will serve it.
         let backoff = Backoff::new();
-        while node.outcome() == Outcome::Waits {
+        while node.state() == NodeState::Waits {
             backoff.snooze();
         }
     }
@@ -171,8 +171,8 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
 #[inline(never)]
 fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {
     leave(channel, side, node);
-    match node.outcome() {
-        Outcome::Poisoned => Ended::Poisoned,
+    match node.state() {
+        NodeState::Poisoned => Ended::Poisoned,
         _ => Ended::Closed,
     }
 }

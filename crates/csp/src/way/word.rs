@@ -9,7 +9,7 @@ use super::wait;
 use crate::channel::RawChannel;
 use crate::channel::link::Side;
 use crate::channel::lock::{Lock, Word};
-use crate::channel::node::{InLine, Node, Outcome, Parcel, take_parcel};
+use crate::channel::node::{InLine, Node, NodeState, Parcel, take_parcel};
 use crate::channel::partner::Partner;
 use crate::channel::protocol::GivenBack;
 use crate::channel::waker::Waker;
@@ -96,7 +96,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
             let give = |place: &mut Option<_>| *place = Some(parcel);
             // SAFETY: this process has taken the node out of the word.
             let way =
-                unsafe { Node::serve(node, Outcome::Served, give, |node| node.way_to_wake()) };
+                unsafe { Node::serve(node, NodeState::Served, give, |node| node.way_to_wake()) };
             partner.has_met::<L, T>(node, process.wake_by(way));
             return Ok(());
         }
@@ -140,7 +140,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
             let take = |offered: &mut Option<_>| parcel = offered.take();
             // SAFETY: this process has taken the node out of the word.
             let way =
-                unsafe { Node::serve(node, Outcome::Served, take, |node| node.way_to_wake()) };
+                unsafe { Node::serve(node, NodeState::Served, take, |node| node.way_to_wake()) };
             partner.has_met::<L, T>(node, process.wake_by(way));
             return Ok(take_parcel(&mut parcel));
         }

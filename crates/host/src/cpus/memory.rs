@@ -10,7 +10,7 @@ use super::source::Source;
 
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct MemoryNode {
     /// The number of the node in the operating system, as in `nodeN`. Some numbers may be missing.
     pub os_index: u32,
     /// The bytes of memory: 0 for a node with only CPUs, and `None` if unknown.
@@ -28,7 +28,7 @@ pub struct Node {
 /// The memory nodes, and the node of each CPU.
 pub struct Memory {
     /// The nodes, by ascending number. There is at least one.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<MemoryNode>,
     /// The index in `nodes` of each CPU's node.
     pub node_of_cpu: BTreeMap<u32, usize>,
 }
@@ -48,7 +48,7 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             let own = cpus.into_iter().map(|cpu| (cpu, at));
             memory.node_of_cpu.extend(own);
         }
-        memory.nodes.push(Node {
+        memory.nodes.push(MemoryNode {
             os_index: *os_index,
             bytes: notes.skip(total_bytes(&folder.join("meminfo")))?,
             usable: true,
@@ -59,7 +59,7 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     }
     if memory.nodes.is_empty() {
         let bytes = notes.skip(total_bytes(&source.path("proc/meminfo")))?;
-        memory.nodes.push(Node {
+        memory.nodes.push(MemoryNode {
             os_index: 0,
             bytes,
             usable: true,
@@ -69,7 +69,7 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     let mut gpus = gpu_nodes(source)?;
     gpus.retain(|gpu| memory.nodes.iter().any(|node| node.os_index == *gpu));
     let allowed = allowed(source, notes)?;
-    let may_use = |node: &Node| {
+    let may_use = |node: &MemoryNode| {
         let number = &node.os_index;
         let is_allowed = |allowed: &BTreeSet<u32>| allowed.contains(number);
         node.bytes != Some(0)
@@ -132,7 +132,7 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// Returns the memory in a line such as `Node 0 MemTotal: 4417740 kB`, or without `Node 0`.
+/// Returns the memory in a line such as `MemoryNode 0 MemTotal: 4417740 kB`, or without `MemoryNode 0`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

@@ -59,7 +59,7 @@ use std::collections::BTreeSet;
 pub(crate) use cpu::SPES_MAX;
 pub use cpu::{Cpu, LeftOut, WhyLeftOut};
 pub use error::CpusError;
-pub use memory::Node;
+pub use memory::MemoryNode;
 use notes::Notes;
 pub(crate) use online::online;
 use online::{ONLINE, folders};
@@ -76,7 +76,7 @@ pub struct Cpus {
     /// The tightest limit on CPU time that a control group sets, or `None` if there is no limit.
     pub quota: Option<Quota>,
     /// All online memory nodes, at least one, by ascending `os_index`.
-    pub memory_nodes: Vec<Node>,
+    pub memory_nodes: Vec<MemoryNode>,
     /// The size of the last-level cache of the first CPU in `cpus`.
     pub last_level_cache_bytes: Option<usize>,
     /// The number of levels of caches of the first CPU in `cpus`.

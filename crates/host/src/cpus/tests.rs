@@ -63,7 +63,7 @@ fn one_cpu_is_one_of_everything() {
         memory_node: 0,
         capacity: None,
     };
-    let node = Node {
+    let node = MemoryNode {
         os_index: 0,
         bytes: Some(1 << 30),
         usable: true,
@@ -225,7 +225,7 @@ fn without_a_third_level_the_clusters_of_an_m1_are_cells() {
         cpus.model_name.as_deref(),
         Some("Apple MacBook Air (M1, 2020)")
     );
-    let node = Node {
+    let node = MemoryNode {
         os_index: 0,
         bytes: Some(8 << 30),
         usable: true,
@@ -326,7 +326,7 @@ fn memory_on_cxl_is_a_node_without_cpus() {
         groups(&cpus, |cpu| cpu.memory_node),
         ["0-13,28-41", "14-27,42-55"]
     );
-    let cxl = Node {
+    let cxl = MemoryNode {
         os_index: 2,
         bytes: Some(256 << 30),
         usable: true,
@@ -619,7 +619,7 @@ fn an_empty_tree_and_a_mask_are_plain_cpus() {
     );
     assert_eq!(
         cpus.memory_nodes,
-        [Node {
+        [MemoryNode {
             os_index: 0,
             bytes: None,
             usable: true,

@@ -5,7 +5,7 @@ use super::text::{TextError, shown};
 use super::{edges, matrix, metis, monitored, scotch};
 
 /// What the first lines of a file say that it is, if they say it.
-enum Kind {
+enum FileKind {
     Market,
     Metis,
     ScotchGraph,
@@ -20,7 +20,7 @@ enum Kind {
 
 type Test = fn(&str) -> bool;
 
-impl Kind {
+impl FileKind {
     fn of(text: &str) -> Option<Self> {
         let begin = text.trim_start();
         let kinds: [(Test, Self); 8] = [
@@ -90,9 +90,9 @@ fn is_qaplib(text: &str) -> bool {
 pub(super) fn tasks(text: &str, ending: Option<&str>) -> Result<Tasks, TextError> {
     let ending = ending.unwrap_or_default();
     let is = |endings: &[&str]| endings.iter().any(|one| one.eq_ignore_ascii_case(ending));
-    match Kind::of(text) {
-        Some(Kind::Market) => matrix::market(text),
-        Some(Kind::Metis) => {
+    match FileKind::of(text) {
+        Some(FileKind::Market) => matrix::market(text),
+        Some(FileKind::Metis) => {
             let mut tasks = metis::parse(text)?;
             if metis::is_like_edges(text) {
                 let note = "it is read as a graph of METIS; if it is a list of edges, begin it with `tasks N`";
@@ -100,8 +100,8 @@ pub(super) fn tasks(text: &str, ending: Option<&str>) -> Result<Tasks, TextError
             }
             Ok(tasks)
         }
-        Some(Kind::ScotchGraph) => scotch::graph(text),
-        Some(Kind::Matrix) => matrix::plain(text),
+        Some(FileKind::ScotchGraph) => scotch::graph(text),
+        Some(FileKind::Matrix) => matrix::plain(text),
         Some(kind) => Err(TextError::at(1, format!("this is {}", kind.name()))),
         // No kind for certain. If an error is found, it has to be one of the kind that is meant.
         None if is(&["grf"]) => scotch::graph(text),
@@ -124,9 +124,9 @@ pub(super) fn tasks(text: &str, ending: Option<&str>) -> Result<Tasks, TextError
 /// Returns why a text is no table of latencies with commas, if it is of another kind.
 pub(super) fn not_costs(text: &str) -> Option<TextError> {
     let refused = |what: &str| Some(TextError::at(1, format!("this is {what}")));
-    match Kind::of(text) {
-        Some(Kind::Json) => refused("JSON: give the file a name that ends in .json"),
-        None | Some(Kind::Matrix) => {
+    match FileKind::of(text) {
+        Some(FileKind::Json) => refused("JSON: give the file a name that ends in .json"),
+        None | Some(FileKind::Matrix) => {
             let first = text.lines().next().unwrap_or_default().trim();
             let is_number = |word: &str| word.parse::<f64>().is_ok();
             let has_blanks =
@@ -145,8 +145,8 @@ pub(super) fn not_costs(text: &str) -> Option<TextError> {
 
 /// Returns why a text is no problem of QAPLIB, if it is for certain of another kind.
 pub(super) fn not_qaplib(text: &str) -> Option<TextError> {
-    match Kind::of(text)? {
-        Kind::Qaplib | Kind::Matrix => None,
+    match FileKind::of(text)? {
+        FileKind::Qaplib | FileKind::Matrix => None,
         kind => Some(TextError::at(1, format!("this is {}", kind.name()))),
     }
 }

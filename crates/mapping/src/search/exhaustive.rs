@@ -1,6 +1,6 @@
 //! Evaluation of all assignments of a small problem.
 
-use super::run::Run;
+use super::run::SearchRun;
 use crate::slots::Slots;
 
 /// The largest number of assignments that are all evaluated: 10!, in a few tenths of a second.
@@ -13,7 +13,7 @@ pub(super) fn is_small(slots: &Slots) -> bool {
 
 /// Finds the best assignment. Skips assignments of which the first items already cost too much, and
 /// assignments that differ from others only in slots of the same place.
-pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
+pub(super) fn search(slots: &Slots, run: &mut SearchRun<'_>) {
     let none = vec![false; slots.n];
     let best = f64::INFINITY;
     Exhaustive {
@@ -28,7 +28,7 @@ pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
 
 struct Exhaustive<'a, 'b> {
     slots: &'a Slots,
-    run: &'a mut Run<'b>,
+    run: &'a mut SearchRun<'b>,
     slot_of: Vec<usize>,
     taken: Vec<bool>,
     best: f64,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fastrand::Rng;
 
 use super::bisection;
-use super::run::Run;
+use super::run::SearchRun;
 use super::state::State;
 use crate::slots::Slots;
 
@@ -22,7 +22,7 @@ const CLOSE: usize = 16;
 /// (H.R. Lourenço, O.C. Martin and T. Stützle, Handbook of Metaheuristics, 2003). When no exchange
 /// is a gain, the search moves a few items close to items with which they communicate, and improves
 /// the assignment again. If the cost is then higher, the search undoes all of this.
-pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
+pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut SearchRun<'_>) {
     let (first, _) = (0..STARTS)
         .map_while(|start| {
             (start == 0 || !run.stopped()).then(|| {
@@ -79,7 +79,7 @@ struct Local<'a, 'b> {
     state: State<'a>,
     neighbours: &'a [Vec<(usize, f64)>],
     exchanged: Vec<(usize, usize)>,
-    run: &'a mut Run<'b>,
+    run: &'a mut SearchRun<'b>,
 }
 
 impl Local<'_, '_> {

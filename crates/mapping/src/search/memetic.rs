@@ -8,7 +8,7 @@
 use fastrand::Rng;
 
 use super::bisection;
-use super::run::Run;
+use super::run::SearchRun;
 use super::state::State;
 use super::tabu;
 use crate::slots::Slots;
@@ -30,7 +30,7 @@ const SHORTEST: u64 = 5;
 /// A population without gain is replaced. The tabu searches of population r (from 1) have the
 /// shortest number of iterations times the largest power of two that divides r. Short searches find
 /// more if good assignments have much in common, and long searches find more in random problems.
-pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
+pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut SearchRun<'_>) {
     let mut first = Some(bisection::assign(slots, random));
     for round in 1_u64.. {
         if run.stopped() {

@@ -15,7 +15,7 @@ mod tabu;
 use std::ops::ControlFlow;
 
 use fastrand::Rng;
-use run::Run;
+use run::SearchRun;
 pub use run::{Limit, Progress};
 
 use crate::average::DENSE_MAX;
@@ -130,7 +130,7 @@ impl Search {
                 ..*found
             }),
         };
-        let mut run = Run::new(self.limit, &mut exact);
+        let mut run = SearchRun::new(self.limit, &mut exact);
         let mut random = Rng::with_seed(self.seed);
         let mut small = false;
         if searched.is_sparse(DENSE_MAX) {

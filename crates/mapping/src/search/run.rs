@@ -42,7 +42,7 @@ pub struct Progress<'a> {
     pub elapsed: Duration,
 }
 
-pub(super) struct Run<'a> {
+pub(super) struct SearchRun<'a> {
     limit: Limit,
     started: Instant,
     called: Instant,
@@ -52,7 +52,7 @@ pub(super) struct Run<'a> {
     stopped: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SearchRun<'a> {
     pub(super) fn new(
         limit: Limit,
         progress: &'a mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,

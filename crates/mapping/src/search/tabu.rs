@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use multiversion::multiversion;
 
-use super::run::Run;
+use super::run::SearchRun;
 use super::state::{Outer, State};
 
 /// The number of elements of `deltas` that one vector instruction compares.
@@ -19,7 +19,7 @@ pub(super) fn search(
     mut state: State<'_>,
     iterations: u64,
     random: &mut Rng,
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
 ) -> (Vec<usize>, f64) {
     let (n, tasks) = (state.slots.n, state.slots.tasks);
     let mut best = (state.slot_of.clone(), state.cost);

@@ -16,7 +16,7 @@ use super::guest::{Guest, Outside, element};
 use super::imports::{Question, proxy};
 use super::memory::{PAGE_BYTES, SharedMemory};
 use super::program::Program;
-use super::spu::{self, Arguments, EXIT, Exception, Run, Stop};
+use super::spu::{self, Arguments, EXIT, Exception, SpuRun, Stop};
 use super::surroundings::Surroundings;
 
 /// Error numbers of Linux, which `libspe2.c` stores in `errno`, negative.
@@ -73,8 +73,8 @@ struct Context<'scope, M: Machine> {
     flags: u32,
     code: Option<Arc<Code<spu::State>>>,
     /// The program between two runs, after a stop after which it can go on.
-    stopped: Option<Run>,
-    running: Option<Handle<'scope, (Run, Stop), M>>,
+    stopped: Option<SpuRun>,
+    running: Option<Handle<'scope, (SpuRun, Stop), M>>,
     /// The register `SPU_Status` while no program runs.
     status: u32,
     /// The stops that `spe_stop_info_read` has not returned, the first one first.
@@ -713,7 +713,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
                             Ok(arguments) => arguments,
                             Err(outside) => return Ok(Err(outside)),
                         };
-                        Run::new(
+                        SpuRun::new(
                             code,
                             &self.local_stores[spe.index()],
                             self.guests[spe.index()].clone(),
@@ -1066,7 +1066,7 @@ impl<'scope, 'env, M: CellMachine> Contexts<'scope, 'env, M> {
     fn stopped(
         &mut self,
         index: u32,
-        run: Run,
+        run: SpuRun,
         stop: Stop,
         at: u32,
         guest: &Guest,

@@ -494,12 +494,12 @@ fn writes(operator: &Operator<'_>) -> bool {
 /// The kind of the last product of floats, if only an operand of one instruction has followed it.
 #[derive(Default)]
 struct Last {
-    product: Option<Kind>,
+    product: Option<FloatKind>,
     is_followed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FloatKind {
     F32,
     F64,
     F32x4,
@@ -512,16 +512,16 @@ impl Last {
         let (product, is_followed) = (self.product.take(), self.is_followed);
         self.is_followed = false;
         let sum = match operator {
-            Operator::F32Add | Operator::F32Sub => Kind::F32,
-            Operator::F64Add | Operator::F64Sub => Kind::F64,
-            Operator::F32x4Add | Operator::F32x4Sub => Kind::F32x4,
-            Operator::F64x2Add | Operator::F64x2Sub => Kind::F64x2,
+            Operator::F32Add | Operator::F32Sub => FloatKind::F32,
+            Operator::F64Add | Operator::F64Sub => FloatKind::F64,
+            Operator::F32x4Add | Operator::F32x4Sub => FloatKind::F32x4,
+            Operator::F64x2Add | Operator::F64x2Sub => FloatKind::F64x2,
             other => {
                 self.product = match other {
-                    Operator::F32Mul => Some(Kind::F32),
-                    Operator::F64Mul => Some(Kind::F64),
-                    Operator::F32x4Mul => Some(Kind::F32x4),
-                    Operator::F64x2Mul => Some(Kind::F64x2),
+                    Operator::F32Mul => Some(FloatKind::F32),
+                    Operator::F64Mul => Some(FloatKind::F64),
+                    Operator::F32x4Mul => Some(FloatKind::F32x4),
+                    Operator::F64x2Mul => Some(FloatKind::F64x2),
                     Operator::LocalGet { .. }
                     | Operator::F32Const { .. }
                     | Operator::F64Const { .. }

@@ -349,7 +349,7 @@ pub(crate) enum Arguments {
 }
 
 /// The run of a program on an SPE, from its start to its exit, over any number of stops.
-pub(crate) struct Run {
+pub(crate) struct SpuRun {
     code: Arc<Code<State>>,
     link: Link<Question>,
     future: Pin<Box<dyn Future<Output = wasmtime::Result<()>> + Send>>,
@@ -417,7 +417,7 @@ impl Channels {
     }
 }
 
-impl Run {
+impl SpuRun {
     /// Prepares the run of a loaded program. The data is in the local store already.
     pub(crate) fn new(
         code: &Arc<Code<State>>,

@@ -6,7 +6,7 @@ use cellworks_threads as threads;
 
 use crate::index::ThreadIndex;
 use crate::processor::{ProcessorThreads, SimProcessor, Waiter};
-use crate::queue::{Event, Kind};
+use crate::queue::{Event, EventKind};
 use crate::time::Moment;
 use crate::world::World;
 
@@ -31,7 +31,7 @@ impl World {
     #[inline(never)]
     pub(super) fn check_at(&self, time: Moment, processor: &SimProcessor) {
         let event = Event {
-            kind: Kind::Check,
+            kind: EventKind::Check,
             index: processor.index as u32,
         };
         self.clock.plan(time, event);

@@ -7,7 +7,7 @@ use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 
 use crate::bus::Owner;
 use crate::index::ThreadIndex;
-use crate::queue::{Event, Kind};
+use crate::queue::{Event, EventKind};
 use crate::threads::OWNER;
 use crate::world::{Failure, World};
 
@@ -79,11 +79,11 @@ impl World {
             }
             self.clock.handle_at(time);
             self.observers.sample_if_due(time, &self.bus);
-            if event.kind != Kind::Resume {
+            if event.kind != EventKind::Resume {
                 self.yields.end();
             }
             let next = match event.kind {
-                Kind::Word => self.check_waiters(self.word_arrives(event.index)),
+                EventKind::Word => self.check_waiters(self.word_arrives(event.index)),
                 _ => self.handle(event),
             };
             if next.is_some() {
@@ -97,12 +97,12 @@ impl World {
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
-            Kind::Resume => Some(index),
-            Kind::Word => self.check(self.word_arrives(index)),
-            Kind::Check => self.check(self.processor(index as usize)),
-            Kind::Fabric => self.handle_fabric(index),
-            Kind::MfcRequest => self.send_requests(SpeId::new(index as u16)),
-            Kind::SendWord => {
+            EventKind::Resume => Some(index),
+            EventKind::Word => self.check(self.word_arrives(index)),
+            EventKind::Check => self.check(self.processor(index as usize)),
+            EventKind::Fabric => self.handle_fabric(index),
+            EventKind::MfcRequest => self.send_requests(SpeId::new(index as u16)),
+            EventKind::SendWord => {
                 self.send_word(index);
                 None
             }

@@ -51,7 +51,7 @@ const LINE_BYTES: u64 = 128;
 
 /// An effect of a request, reported by [`proceed`](Memory::proceed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum MemoryEvent {
     /// The data of a read is at the bus at `time`.
     Data { transaction: u32, time: Moment },
     /// A write has entered the write queue.
@@ -208,10 +208,10 @@ impl Memory {
         transaction: u32,
         address: u64,
         bytes: u32,
-        outcomes: &mut Vec<Outcome>,
+        outcomes: &mut Vec<MemoryEvent>,
     ) {
         if self.gathers(address, bytes) {
-            outcomes.push(Outcome::Accepted { transaction });
+            outcomes.push(MemoryEvent::Accepted { transaction });
             return;
         }
         self.outside.push_back(Write {
@@ -224,7 +224,7 @@ impl Memory {
 
     /// Starts the requests that can start now. Returns the time at which [`wake`](Self::wake) must
     /// be called, unless an earlier call has returned the same time.
-    pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
+    pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<MemoryEvent>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
             // No request that has come since can start before the pins are free.
             if self.waits_for_pins == Some(direction) && now < self.wake_at {
@@ -246,7 +246,7 @@ impl Memory {
     }
 
     /// Calls [`proceed`](Self::proceed) if `now` is the time in `wake_at`, which `proceed` stores.
-    pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
+    pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<MemoryEvent>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
         }
@@ -278,7 +278,7 @@ impl Memory {
     }
 
     /// Moves writes into the write queue while it has room.
-    fn accept(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) {
+    fn accept(&mut self, now: Moment, outcomes: &mut Vec<MemoryEvent>) {
         while self.accepted < self.write_room
             && let Some(write) = self.outside.pop_front()
         {
@@ -291,7 +291,7 @@ impl Memory {
             };
             self.enqueue(first, write.address, now, write.bytes, None);
             let transaction = write.transaction;
-            outcomes.push(Outcome::Accepted { transaction });
+            outcomes.push(MemoryEvent::Accepted { transaction });
         }
     }
 
@@ -423,7 +423,7 @@ impl Memory {
         now: Moment,
         direction: Direction,
         bank: usize,
-        outcomes: &mut Vec<Outcome>,
+        outcomes: &mut Vec<MemoryEvent>,
     ) {
         let request = self.banks[bank].queue(direction).pop_front();
         let request = request.expect("a request was chosen");
@@ -443,7 +443,7 @@ impl Memory {
                 let time = now + self.access;
                 if let Some(transaction) = request.reader {
                     self.usage.bytes += u64::from(request.bytes);
-                    outcomes.push(Outcome::Data { transaction, time });
+                    outcomes.push(MemoryEvent::Data { transaction, time });
                 } else {
                     let bytes = request.bytes;
                     self.enqueue(Direction::Write, request.address, time, bytes, None);
@@ -544,7 +544,7 @@ mod tests {
         fn step(
             &mut self,
             now: Moment,
-            act: impl FnOnce(&mut Memory, &mut Vec<Outcome>) -> Option<Moment>,
+            act: impl FnOnce(&mut Memory, &mut Vec<MemoryEvent>) -> Option<Moment>,
         ) {
             let mut outcomes = Vec::new();
             let before = self.memory.usage.packets;
@@ -554,10 +554,10 @@ mod tests {
             }
             for outcome in outcomes {
                 match outcome {
-                    Outcome::Data { transaction, time } => {
+                    MemoryEvent::Data { transaction, time } => {
                         self.data.push((transaction, time.as_nanoseconds()))
                     }
-                    Outcome::Accepted { transaction } => {
+                    MemoryEvent::Accepted { transaction } => {
                         self.accepted.push((transaction, now.as_nanoseconds()));
                     }
                 }

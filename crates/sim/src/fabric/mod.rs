@@ -77,14 +77,14 @@ mod way;
 
 use crate::description::{Description, Quantity};
 use crate::observe::{PartCounters, ResourceCounters};
-use crate::queue::{Event, Kind, Queue};
+use crate::queue::{Event, EventKind, Queue};
 use crate::time::{Femtoseconds, Moment};
-pub(crate) use transaction::{Access, Node, Place, Token, Transaction, WORD_BYTES};
+pub(crate) use transaction::{Access, Endpoint, Place, Token, Transaction, WORD_BYTES};
 pub(crate) use way::LinkOnWay;
 
 use command::CommandBus;
 use link::Link;
-use memory::{Memory, Outcome};
+use memory::{Memory, MemoryEvent};
 use network::{Element, Network};
 use packet::Packet;
 
@@ -204,7 +204,7 @@ impl Ends {
     /// a memory module, [`Memory`] decides this time instead.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
-            (Access::Write, _, Node::Spe(_)) => self.local_store_read,
+            (Access::Write, _, Endpoint::Spe(_)) => self.local_store_read,
             (Access::Write, ..) => Femtoseconds::ZERO,
             (_, Place::Register, _) => self.register_read,
             (..) => self.local_store_read,
@@ -216,7 +216,7 @@ impl Ends {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, Place::Memory { .. }, _) => Femtoseconds::ZERO,
             (Access::Write, Place::Register, _) => self.register_write,
-            (Access::Write, ..) | (_, _, Node::Spe(_)) => self.local_store_write,
+            (Access::Write, ..) | (_, _, Endpoint::Spe(_)) => self.local_store_write,
             (..) => Femtoseconds::ZERO,
         }
     }
@@ -239,7 +239,7 @@ pub(crate) struct Fabric {
     /// The indices of the unused entries of `under_way`.
     unused: Vec<u32>,
     /// An empty buffer of outcomes, which is used again.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<MemoryEvent>,
 }
 
 impl Fabric {
@@ -344,7 +344,7 @@ impl Fabric {
             Step::OffLink => self.off_link(now, id, queue),
             Step::AtMemory => {
                 let Transaction {
-                    target: Node::Module(module),
+                    target: Endpoint::Module(module),
                     place: Place::Memory { address },
                     bytes,
                     ..
@@ -368,7 +368,7 @@ impl Fabric {
     /// Returns the time from a write command of `from` until the written word is in a register of
     /// `to`. Returns `None` on rings and meshes, where words and other packets delay each other.
     #[inline]
-    pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
+    pub fn word_latency(&self, from: Endpoint, to: Endpoint) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
         let network = self.networks[usize::from(from.cell)].word(from.element, to.element)?;
         let ends = self.ends.local_store_read + self.ends.register_write;
@@ -424,11 +424,11 @@ impl Fabric {
         count - 1
     }
 
-    fn port(&self, node: Node) -> Port {
+    fn port(&self, node: Endpoint) -> Port {
         match node {
-            Node::Ppe { cell } => self.ppe_ports[usize::from(cell)],
-            Node::Spe(id) => self.spe_ports[usize::from(id)],
-            Node::Module(number) => self.module_ports[usize::from(number)],
+            Endpoint::Ppe { cell } => self.ppe_ports[usize::from(cell)],
+            Endpoint::Spe(id) => self.spe_ports[usize::from(id)],
+            Endpoint::Module(number) => self.module_ports[usize::from(number)],
         }
     }
 
@@ -486,7 +486,7 @@ impl Fabric {
     fn start_source(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let transaction = self.under_way[id].transaction;
         match (transaction.place, transaction.target) {
-            (Place::Memory { address }, Node::Module(module)) => {
+            (Place::Memory { address }, Endpoint::Module(module)) => {
                 let module = usize::from(module);
                 let mut outcomes = std::mem::take(&mut self.outcomes);
                 let memory = &mut self.modules[module];
@@ -507,15 +507,15 @@ impl Fabric {
         now: Moment,
         module: usize,
         wake_at: Option<Moment>,
-        mut outcomes: Vec<Outcome>,
+        mut outcomes: Vec<MemoryEvent>,
         queue: &mut Queue,
     ) {
         for outcome in outcomes.drain(..) {
             match outcome {
-                Outcome::Data { transaction, time } => {
+                MemoryEvent::Data { transaction, time } => {
                     self.source_ready(time, transaction as usize, queue)
                 }
-                Outcome::Accepted { transaction } => {
+                MemoryEvent::Accepted { transaction } => {
                     let id = transaction as usize;
                     let mut told_at = now + self.modules[module].accept_time();
                     if self.under_way[id].crosses() {
@@ -704,6 +704,6 @@ impl Fabric {
 
 #[inline]
 fn push(time: Moment, index: u32, queue: &mut Queue) {
-    let kind = Kind::Fabric;
+    let kind = EventKind::Fabric;
     queue.push(time, Event { kind, index });
 }

@@ -27,7 +27,7 @@ const fn ring(hops: u64) -> u64 {
 const RESPONSE_OF_BOTH: u64 = PHASE + LINK + PHASE + LINK;
 
 const LINE: Place = Place::Memory { address: 0 };
-const PPE: Node = Node::Ppe { cell: 0 };
+const PPE: Endpoint = Endpoint::Ppe { cell: 0 };
 
 fn qs20() -> Description {
     Description::built_in("qs20").unwrap()
@@ -41,7 +41,7 @@ fn one_cell() -> Description {
     description
 }
 
-fn transaction(requester: Node, access: Access, place: Place, target: Node) -> Transaction {
+fn transaction(requester: Endpoint, access: Access, place: Place, target: Endpoint) -> Transaction {
     let bytes = match (access, place) {
         (Access::Claim, _) => 0,
         (_, Place::Register) => 4,
@@ -58,7 +58,7 @@ fn transaction(requester: Node, access: Access, place: Place, target: Node) -> T
 }
 
 fn get(requester: u16, from: u16) -> Transaction {
-    let (requester, from) = (Node::Spe(requester), Node::Spe(from));
+    let (requester, from) = (Endpoint::Spe(requester), Endpoint::Spe(from));
     transaction(requester, Access::Read, Place::LocalStore, from)
 }
 
@@ -70,12 +70,12 @@ fn run_with(
 ) -> Vec<(usize, u64)> {
     let mut queue = Queue::new(seed);
     for (index, &(time, _)) in transactions.iter().enumerate() {
-        let (kind, index) = (Kind::Resume, index as u32);
+        let (kind, index) = (EventKind::Resume, index as u32);
         queue.push(Moment::from_femtoseconds(time), Event { kind, index });
     }
     let (mut complete, mut done) = (Vec::new(), Vec::new());
     while let Some((now, event)) = queue.pop() {
-        if event.kind == Kind::Resume {
+        if event.kind == EventKind::Resume {
             let token = Token(event.index);
             let (_, begun) = transactions[event.index as usize];
             fabric.begin(now, Transaction { token, ..begun }, &mut queue);
@@ -135,24 +135,24 @@ fn each_command_has_a_slot_of_its_own() {
 
 #[test]
 fn a_register_is_written_and_read() {
-    let signal = |from| transaction(from, Access::Write, Place::Register, Node::Spe(1));
-    let read = transaction(PPE, Access::Read, Place::Register, Node::Spe(1));
+    let signal = |from| transaction(from, Access::Write, Place::Register, Endpoint::Spe(1));
+    let read = transaction(PPE, Access::Read, Place::Register, Endpoint::Spe(1));
     let by_spe = PHASE + LOCAL_STORE_READ + ring(1) + REGISTER;
-    assert_eq!(time(&qs20(), signal(Node::Spe(3))), by_spe);
+    assert_eq!(time(&qs20(), signal(Endpoint::Spe(3))), by_spe);
     assert_eq!(time(&qs20(), signal(PPE)), PHASE + ring(1) + REGISTER);
     assert_eq!(time(&qs20(), read), PHASE + REGISTER + ring(1));
 }
 
 #[test]
 fn memory_of_a_single_cell_is_read_without_waiting_for_others() {
-    let read = transaction(Node::Spe(0), Access::Read, LINE, Node::Module(0));
+    let read = transaction(Endpoint::Spe(0), Access::Read, LINE, Endpoint::Module(0));
     let expected = PHASE + MEMORY_ACCESS + ring(1) + LOCAL_STORE_WRITE;
     assert_eq!(time(&one_cell(), read), expected);
 }
 
 #[test]
 fn local_memory_of_two_cells_waits_for_both_to_snoop() {
-    let read = transaction(Node::Spe(0), Access::Read, LINE, Node::Module(0));
+    let read = transaction(Endpoint::Spe(0), Access::Read, LINE, Endpoint::Module(0));
     let expected = RESPONSE_OF_BOTH + ring(1) + LOCAL_STORE_WRITE;
     assert_eq!(time(&qs20(), read), expected);
     assert_eq!(expected, 274_187_500);
@@ -165,7 +165,7 @@ fn local_memory_of_two_cells_waits_for_both_to_snoop() {
 
 #[test]
 fn remote_memory_is_read_over_the_link() {
-    let read = transaction(Node::Spe(0), Access::Read, LINE, Node::Module(1));
+    let read = transaction(Endpoint::Spe(0), Access::Read, LINE, Endpoint::Module(1));
     let far = PHASE + LINK + MEMORY_ACCESS + ring(5) + LINE_ON_LINK + LINK;
     let expected = far + ring(4) + LOCAL_STORE_WRITE;
     assert_eq!(time(&qs20(), read), expected);
@@ -187,7 +187,12 @@ fn a_bank_that_is_busy_is_waited_for() {
         let place = Place::Memory {
             address: 128 * line,
         };
-        transaction(Node::Spe(requester), Access::Read, place, Node::Module(0))
+        transaction(
+            Endpoint::Spe(requester),
+            Access::Read,
+            place,
+            Endpoint::Module(0),
+        )
     };
     let [first, same_bank, other_bank] = times(&one_cell(), [read(0, 0), read(2, 31), read(4, 1)]);
     assert_eq!(first, PHASE + MEMORY_ACCESS + ring(1) + LOCAL_STORE_WRITE);
@@ -198,7 +203,14 @@ fn a_bank_that_is_busy_is_waited_for() {
 
 #[test]
 fn a_write_is_complete_when_the_controller_has_it() {
-    let write = |module| transaction(Node::Spe(0), Access::Write, LINE, Node::Module(module));
+    let write = |module| {
+        transaction(
+            Endpoint::Spe(0),
+            Access::Write,
+            LINE,
+            Endpoint::Module(module),
+        )
+    };
     let here = PHASE + LOCAL_STORE_READ + ring(1) + ACCEPT;
     assert_eq!(time(&one_cell(), write(0)), here);
     assert_eq!(
@@ -214,18 +226,18 @@ fn a_write_is_complete_when_the_controller_has_it() {
 
 #[test]
 fn a_word_to_the_other_cell_takes_the_link_twice_a_phase_and_the_rings_again() {
-    let signal = |from, to| transaction(from, Access::Write, Place::Register, Node::Spe(to));
+    let signal = |from, to| transaction(from, Access::Write, Place::Register, Endpoint::Spe(to));
     // SPE 8 is four hops from the link, as SPE 0 is.
     let crossing = 2 * LINK + PHASE + WORD_ON_LINK;
     let near = PHASE + LOCAL_STORE_READ + ring(4) + REGISTER;
-    let far = time(&qs20(), signal(Node::Spe(0), 8));
+    let far = time(&qs20(), signal(Endpoint::Spe(0), 8));
     assert_eq!(far, near + crossing + ring(4));
     assert_eq!(crossing + ring(4), 221_750_000);
 
     let near = PHASE + ring(6) + REGISTER;
     assert_eq!(time(&qs20(), signal(PPE, 8)), near + crossing + ring(4));
 
-    let read = transaction(PPE, Access::Read, Place::Register, Node::Spe(8));
+    let read = transaction(PPE, Access::Read, Place::Register, Endpoint::Spe(8));
     assert_eq!(time(&qs20(), read), near + crossing + ring(4));
 }
 
@@ -248,7 +260,7 @@ fn lines_over_the_link_follow_each_other() {
 
 #[test]
 fn a_claim_takes_the_command_phase_only() {
-    let claim = |spe| transaction(Node::Spe(spe), Access::Claim, LINE, Node::Module(0));
+    let claim = |spe| transaction(Endpoint::Spe(spe), Access::Claim, LINE, Endpoint::Module(0));
     assert_eq!(
         times(&one_cell(), [claim(0), claim(1)]),
         [PHASE, PHASE + BUS]
@@ -265,7 +277,7 @@ fn a_claim_takes_the_command_phase_only() {
 
 #[test]
 fn coherent_commands_do_not_hold_up_others() {
-    let claim = transaction(Node::Spe(0), Access::Claim, LINE, Node::Module(0));
+    let claim = transaction(Endpoint::Spe(0), Access::Claim, LINE, Endpoint::Module(0));
     let alone = time(&qs20(), get(1, 3));
     let [.., local] = times(&qs20(), [claim, claim, claim, get(1, 3)]);
     assert_eq!(local, alone + 3 * BUS);
@@ -275,10 +287,10 @@ fn coherent_commands_do_not_hold_up_others() {
 fn a_line_from_another_atomic_unit() {
     let read = |from| {
         transaction(
-            Node::Spe(0),
+            Endpoint::Spe(0),
             Access::Read,
             Place::AtomicCache,
-            Node::Spe(from),
+            Endpoint::Spe(from),
         )
     };
     let alone = PHASE + LOCAL_STORE_READ + ring(1) + LOCAL_STORE_WRITE;
@@ -312,7 +324,7 @@ fn a_crossbar_takes_the_place_of_the_rings() {
 #[test]
 fn resources_are_named_and_counted() {
     let mut fabric = Fabric::new(&qs20());
-    let read = transaction(Node::Spe(0), Access::Read, LINE, Node::Module(1));
+    let read = transaction(Endpoint::Spe(0), Access::Read, LINE, Endpoint::Module(1));
     run_with(&mut fabric, 0, &[(0, read)]);
     let resources = fabric.resources();
     let used = resources.iter().filter(|resource| resource.packets > 0);
@@ -344,7 +356,7 @@ fn random_load(seed: u64, count: usize) -> Vec<(u64, Transaction)> {
     };
     let node = |number| match number {
         16 => PPE,
-        number => Node::Spe(number as u16),
+        number => Endpoint::Spe(number as u16),
     };
     let mut load = |_| {
         let requester = node(below(17));
@@ -353,7 +365,7 @@ fn random_load(seed: u64, count: usize) -> Vec<(u64, Transaction)> {
         let (place, target) = match below(5) {
             0 | 1 => (Place::LocalStore, node(below(16))),
             2 => (Place::Register, node(below(16))),
-            3 => (Place::Memory { address }, Node::Module(below(2) as u16)),
+            3 => (Place::Memory { address }, Endpoint::Module(below(2) as u16)),
             _ => (Place::AtomicCache, node(below(16))),
         };
         let access = match (place, below(8)) {

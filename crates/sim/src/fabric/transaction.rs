@@ -7,7 +7,7 @@ pub(crate) const WORD_BYTES: u32 = 4;
 
 /// The requester or the target of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum Endpoint {
     /// The PPE of a Cell. Only the PPE of Cell 0 runs programs.
     Ppe { cell: u16 },
     /// The SPE with this id.
@@ -52,8 +52,8 @@ pub(crate) enum Access {
 /// A bus request, of at most a cache line of 128 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transaction {
-    pub requester: Node,
-    pub target: Node,
+    pub requester: Endpoint,
+    pub target: Endpoint,
     pub place: Place,
     pub access: Access,
     /// The number of bytes: 1 to 128, or 0 for a claim.
@@ -65,7 +65,7 @@ pub(crate) struct Transaction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 
-impl Node {
+impl Endpoint {
     pub fn of(processor: ProcessorIndex) -> Self {
         match processor {
             PPE => Self::Ppe { cell: 0 },
@@ -75,7 +75,7 @@ impl Node {
 }
 
 impl Transaction {
-    pub fn register_write(requester: Node, target: Node, token: Token) -> Self {
+    pub fn register_write(requester: Endpoint, target: Endpoint, token: Token) -> Self {
         Self {
             requester,
             target,

@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::network::{Element, Network};
-use super::{Fabric, Node, Port};
+use super::{Endpoint, Fabric, Port};
 use crate::description::{Description, Interconnect};
 use crate::time::Femtoseconds;
 
@@ -19,7 +19,7 @@ pub(crate) struct LinkOnWay {
 impl Fabric {
     /// Returns the links from an SPE to another, in order.
     pub fn way(&mut self, description: &Description, from: u16, to: u16) -> Vec<LinkOnWay> {
-        let [from, to] = [from, to].map(|spe| self.port(Node::Spe(spe)));
+        let [from, to] = [from, to].map(|spe| self.port(Endpoint::Spe(spe)));
         if from.cell == to.cell {
             return self.way_within(description, from, to.element);
         }

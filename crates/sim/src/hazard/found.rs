@@ -21,7 +21,7 @@ impl Hazard {
 
 /// A hazard that was found, before its text is made.
 #[derive(Clone, Copy)]
-pub(super) enum Found<'a> {
+pub(super) enum FoundHazard<'a> {
     Overlap {
         new: &'a InFlight,
         old: &'a InFlight,
@@ -52,22 +52,22 @@ pub(super) enum Use {
 
 /// The kind of a hazard, with its SPEs and commands. One hazard of each kind is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum HazardKind {
     Overlap([(SpeId, Issuer, &'static str); 2]),
     Local(Use, SpeId, Issuer, &'static str),
     MailboxFull(Processor, SpeId),
 }
 
-impl Found<'_> {
-    pub fn kind(self) -> Kind {
+impl FoundHazard<'_> {
+    pub fn kind(self) -> HazardKind {
         match self {
-            Found::Overlap { new, old, .. } => {
-                Kind::Overlap([new, old].map(|one| (one.spe, one.issuer(), one.transfer.name)))
+            FoundHazard::Overlap { new, old, .. } => HazardKind::Overlap(
+                [new, old].map(|one| (one.spe, one.issuer(), one.transfer.name)),
+            ),
+            FoundHazard::Local { what, spe, old, .. } => {
+                HazardKind::Local(what, spe, old.issuer(), old.transfer.name)
             }
-            Found::Local { what, spe, old, .. } => {
-                Kind::Local(what, spe, old.issuer(), old.transfer.name)
-            }
-            Found::MailboxFull { from, to } => Kind::MailboxFull(from, to),
+            FoundHazard::MailboxFull { from, to } => HazardKind::MailboxFull(from, to),
         }
     }
 }

@@ -5,18 +5,18 @@ use std::ops::Range;
 
 use cellworks_machine::{Processor, SpeId};
 
-use super::found::{Found, Use};
+use super::found::{FoundHazard, Use};
 use super::transfer::{InFlight, Transfer};
 use crate::issuer::Issuer;
 
 pub(super) struct Text<'a> {
-    found: Found<'a>,
+    found: FoundHazard<'a>,
     local_stores: &'a [Range<u64>],
 }
 
 impl<'a> Text<'a> {
     /// Makes the text of a hazard. `local_stores` has the effective addresses of each local store.
-    pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
+    pub fn new(found: FoundHazard<'a>, local_stores: &'a [Range<u64>]) -> Self {
         Self {
             found,
             local_stores,
@@ -94,7 +94,7 @@ impl fmt::Display for InFlight {
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.found {
-            Found::Overlap {
+            FoundHazard::Overlap {
                 new,
                 old,
                 start,
@@ -111,7 +111,7 @@ impl fmt::Display for Text<'_> {
                     order(new, old)
                 )
             }
-            Found::Local {
+            FoundHazard::Local {
                 what,
                 spe,
                 lsa,
@@ -134,7 +134,7 @@ impl fmt::Display for Text<'_> {
                     wait_before(what, spe, old)
                 )
             }
-            Found::MailboxFull { from, to } => write!(
+            FoundHazard::MailboxFull { from, to } => write!(
                 f,
                 "{from} wrote to the inbound mailbox of {to}, which was full; a Cell loses the newest \
                  word there: let {to} answer before more words are sent than its mailbox holds"

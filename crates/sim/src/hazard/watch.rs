@@ -4,7 +4,7 @@ use cellworks_machine::mfc::{Direction, LsAddr, Order, Tag};
 use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
 
 use super::blocks::Blocks;
-use super::found::{Found, Hazard, Kind, Use};
+use super::found::{FoundHazard, Hazard, HazardKind, Use};
 use super::issue::{Issue, Issued};
 use super::text::Text;
 use super::transfer::{InFlight, Piece, Transfer};
@@ -44,7 +44,7 @@ pub(crate) struct Hazards {
     /// For each SPE, the issued commands of its program and of its proxy queue.
     issued: Vec<[Issued; 2]>,
     /// The kind of each hazard in `messages`.
-    kinds: Vec<Kind>,
+    kinds: Vec<HazardKind>,
     messages: Vec<String>,
     seen: u64,
 }
@@ -114,7 +114,7 @@ impl Hazards {
             for number in 0..self.in_flight[other].len() {
                 if let Some(common) = new.conflict(&self.in_flight[other][number]) {
                     let old = self.in_flight[other][number];
-                    let found = Found::Overlap {
+                    let found = FoundHazard::Overlap {
                         new,
                         old: &old,
                         start: common.start,
@@ -181,7 +181,7 @@ impl Hazards {
         match self.watch {
             HazardWatch::Off => None,
             HazardWatch::Warn | HazardWatch::Error => {
-                self.found(now, Found::MailboxFull { from, to })
+                self.found(now, FoundHazard::MailboxFull { from, to })
             }
         }
     }
@@ -205,7 +205,7 @@ impl Hazards {
         let old = in_flight.find(|old| {
             used.conflict(old.local).is_some() || used.conflict(old.remote).is_some()
         })?;
-        let found = Found::Local {
+        let found = FoundHazard::Local {
             what,
             spe,
             lsa,
@@ -243,7 +243,7 @@ impl Hazards {
     }
 
     #[cold]
-    fn found(&mut self, now: Moment, found: Found<'_>) -> Option<Hazard> {
+    fn found(&mut self, now: Moment, found: FoundHazard<'_>) -> Option<Hazard> {
         self.seen += 1;
         let kind = found.kind();
         if self.watch == HazardWatch::Warn

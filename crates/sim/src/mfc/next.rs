@@ -8,7 +8,7 @@ use cellworks_machine::{ProblemStateRegister, SpeId};
 
 use super::state::{Effect, LINE, MfcState, Move, Site, Task};
 use super::transaction::{access_of, request};
-use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
+use crate::fabric::{Access, Endpoint, Place, Transaction, WORD_BYTES};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 use crate::world::World;
@@ -89,7 +89,7 @@ impl World {
         left: &mut u64,
     ) -> Next {
         let bytes = (*left).min(LINE) as u32;
-        let module = Node::Module(self.typed_module());
+        let module = Endpoint::Module(self.typed_module());
         let to_module = to_memory(spe, module, *address, access_of(direction), bytes);
         let request = (*left > 0).then_some((to_module, Effect::Nothing));
         *address += LINE;
@@ -230,7 +230,7 @@ impl World {
                         ..Next::default()
                     });
                 }
-                let target = Node::Spe(to.index() as u16);
+                let target = Endpoint::Spe(to.index() as u16);
                 let write = request(mfc.spe, target, Place::Register, Access::Write, WORD_BYTES);
                 (write, Effect::Word { to, register, lsa })
             }
@@ -259,6 +259,6 @@ impl World {
 }
 
 #[inline]
-fn to_memory(of: SpeId, module: Node, address: u64, access: Access, bytes: u32) -> Transaction {
+fn to_memory(of: SpeId, module: Endpoint, address: u64, access: Access, bytes: u32) -> Transaction {
     request(of, module, Place::Memory { address }, access, bytes)
 }

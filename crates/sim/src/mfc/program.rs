@@ -15,7 +15,7 @@ use cellworks_threads as threads;
 use super::state::{LINE, Late, MfcState, Stalled, Task, Work};
 use super::transaction::request;
 use crate::atomic::{Held, LineCommand};
-use crate::fabric::{Access, Node, Place, Transaction};
+use crate::fabric::{Access, Endpoint, Place, Transaction};
 use crate::issuer::Issuer;
 use crate::observe::Cause;
 use crate::processor::SimProcessor;
@@ -119,7 +119,7 @@ impl SimMfc {
 
     fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
         let (target, place) = match supplier {
-            Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
+            Some(supplier) => (Endpoint::Spe(supplier as u16), Place::AtomicCache),
             None => {
                 let module = self.world.module_of(&self.state(), ea);
                 (module, Place::Memory { address: ea.0 })
@@ -167,7 +167,7 @@ impl SimMfc {
         self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
     }
 
-    fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
+    fn lock_transaction(&self, access: Access, target: Endpoint, place: Place, bytes: u32) {
         let transaction = |token| Transaction {
             token,
             ..request(self.spe, target, place, access, bytes)

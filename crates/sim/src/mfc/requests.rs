@@ -12,7 +12,7 @@ use crate::fabric::Transaction;
 use crate::index::{PPE, ThreadIndex};
 use crate::issuer::Issuer;
 use crate::processor::SimProcessor;
-use crate::queue::{Event, Kind};
+use crate::queue::{Event, EventKind};
 use crate::time::Moment;
 use crate::world::World;
 
@@ -108,7 +108,7 @@ impl World {
         }
         mfc.wake_up_at = Some(time);
         let event = Event {
-            kind: Kind::MfcRequest,
+            kind: EventKind::MfcRequest,
             index: mfc.spe.index() as u32,
         };
         self.clock.plan(time, event);

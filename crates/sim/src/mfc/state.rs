@@ -10,7 +10,7 @@ use cellworks_machine::mfc::{
 };
 use cellworks_machine::{LateFault, LocalBuffer, LocalStore, Payload, ProblemStateRegister, SpeId};
 
-use crate::fabric::{Node, WORD_BYTES};
+use crate::fabric::{Endpoint, WORD_BYTES};
 use crate::hazard::{Hazard, Issue};
 use crate::issuer::Issuer;
 use crate::time::{Femtoseconds, Moment};
@@ -245,8 +245,8 @@ pub(super) enum Effect {
 }
 
 pub(super) enum Site {
-    Memory(Node),
-    LocalStore(Node),
+    Memory(Endpoint),
+    LocalStore(Endpoint),
     Register(SpeId, ProblemStateRegister),
 }
 
@@ -417,7 +417,7 @@ impl MfcState {
             return if spe < spes as u64
                 && within + u64::from(bytes) <= self.local_store.bytes() as u64
             {
-                Ok(Site::LocalStore(Node::Spe(spe as u16)))
+                Ok(Site::LocalStore(Endpoint::Spe(spe as u16)))
             } else {
                 Err(fault)
             };
@@ -426,7 +426,7 @@ impl MfcState {
             .translation
             .with(at, bytes as usize, |block, _, _| block.home());
         match home {
-            Some(home) => Ok(Site::Memory(Node::Module(home.index() as u16))),
+            Some(home) => Ok(Site::Memory(Endpoint::Module(home.index() as u16))),
             None => Err(fault),
         }
     }

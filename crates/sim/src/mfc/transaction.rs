@@ -6,29 +6,29 @@ use cellworks_machine::mfc::{Direction, EffectiveAddress};
 
 use super::state::MfcState;
 use crate::bus::Owner;
-use crate::fabric::{Access, Node, Place, Transaction};
+use crate::fabric::{Access, Endpoint, Place, Transaction};
 use crate::world::World;
 
 impl World {
     /// Returns the memory module of a line. The line must be in a region of main memory.
-    pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
+    pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Endpoint {
         let home = mfc
             .translation
             .with(ea, LINE_BYTES, |block, _, _| block.home());
-        Node::Module(home.map_or(0, |home| home.index() as u16))
+        Endpoint::Module(home.map_or(0, |home| home.index() as u16))
     }
 }
 
 /// Makes a bus request of an MFC. The caller sets the token.
 pub(super) fn request(
     of: SpeId,
-    target: Node,
+    target: Endpoint,
     place: Place,
     access: Access,
     bytes: u32,
 ) -> Transaction {
     Transaction {
-        requester: Node::Spe(of.index() as u16),
+        requester: Endpoint::Spe(of.index() as u16),
         target,
         place,
         access,

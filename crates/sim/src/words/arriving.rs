@@ -3,7 +3,7 @@
 use cellworks_machine::ProblemStateRegister;
 
 use crate::bus::Owner;
-use crate::fabric::{Node, Transaction};
+use crate::fabric::{Endpoint, Transaction};
 use crate::index::ThreadIndex;
 use crate::processor::SimProcessor;
 use crate::world::World;
@@ -11,7 +11,7 @@ use crate::world::World;
 impl World {
     pub fn send_word(&self, index: u32) {
         let (from, to) = self.bus.flights.borrow().ends(index);
-        let (from, to) = (Node::of(from), Node::of(to));
+        let (from, to) = (Endpoint::of(from), Endpoint::of(to));
         let transaction = Transaction::register_write(from, to, Owner::Word(index).token());
         self.bus.begin(&self.clock, transaction);
     }

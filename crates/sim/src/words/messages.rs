@@ -5,7 +5,7 @@ use cellworks_machine::mailbox::Outbound;
 
 use crate::index::PPE;
 use crate::processor::SimProcessor;
-use crate::queue::{Event, Kind};
+use crate::queue::{Event, EventKind};
 use crate::time::Femtoseconds;
 use crate::world::World;
 
@@ -27,8 +27,8 @@ impl World {
         let index = flights.begin(from.index, to.index, register, word);
         drop(flights);
         let (kind, after) = match latency {
-            Some(latency) => (Kind::Word, start + latency),
-            None => (Kind::SendWord, start),
+            Some(latency) => (EventKind::Word, start + latency),
+            None => (EventKind::SendWord, start),
         };
         self.clock.plan(now + after, Event { kind, index });
     }

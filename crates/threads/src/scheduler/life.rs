@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
-use super::run::Run;
+use super::run::CoreData;
 use super::{Scheduler, with};
 use crate::arch::Context;
 use crate::block::{Block, State};
@@ -25,7 +25,7 @@ pub(crate) fn run<R>(
         with(|s| s.current.get().is_null()),
         "this OS thread already runs cooperative threads: `run` cannot be nested; use `scope` to start more threads"
     );
-    let cold = Run::new(config, idle, running_block);
+    let cold = CoreData::new(config, idle, running_block);
     let block = Block::new(Stack::FOREIGN, ptr::null_mut(), 0);
     let was_owned = with(|s| {
         s.enter(&cold, &block);
@@ -47,7 +47,7 @@ pub(crate) fn run<R>(
 }
 
 impl Scheduler {
-    fn enter(&self, run: &Run, main: &Block) {
+    fn enter(&self, run: &CoreData, main: &Block) {
         self.ready.begin(&run.places);
         self.mode.set(0);
         self.others_unwinding.set(false);

@@ -44,7 +44,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use self::ready::Ready;
-use self::run::Run;
+use self::run::CoreData;
 use crate::block::Block;
 use crate::list::List;
 
@@ -72,7 +72,7 @@ pub(crate) struct Scheduler {
     live: List,
     pub(crate) live_count: Cell<usize>,
     /// The rarely accessed data of the core. Null outside of `run`.
-    run: Cell<*const Run>,
+    run: Cell<*const CoreData>,
 }
 
 const _: () = assert!(
@@ -167,7 +167,7 @@ impl Scheduler {
         self.mode.get() & ROTATING != 0
     }
 
-    fn run(&self) -> &Run {
+    fn run(&self) -> &CoreData {
         // SAFETY: the pointer is null or points into `life::run`, which clears it at its end.
         unsafe { self.run.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",

@@ -14,7 +14,7 @@ use crate::overflow::{Find, Guarded};
 use crate::report::Blocked;
 
 /// The rarely accessed data of a core. The value lies in the frame of `life::run`.
-pub(super) struct Run {
+pub(super) struct CoreData {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,
     pub(super) blocks: Blocks,
@@ -30,14 +30,14 @@ pub(super) struct Run {
     _guarded: Guarded,
 }
 
-impl Run {
-    pub(super) fn new(config: &Config, idle: &dyn Idle, find: Find) -> Run {
+impl CoreData {
+    pub(super) fn new(config: &Config, idle: &dyn Idle, find: Find) -> CoreData {
         let guarded = Guarded::new(find).unwrap_or_else(|error| {
             panic!("cannot map an alternate signal stack for this OS thread: {error}")
         });
         // SAFETY: only the lifetime changes. The scheduler clears its `run` before the borrow ends.
         let idle = unsafe { std::mem::transmute::<&dyn Idle, &'static dyn Idle>(idle) };
-        Run {
+        CoreData {
             idle,
             places: Places::new(),
             blocks: Blocks::new(config.stack_bytes),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 
-use crate::search::run::Run;
+use crate::search::run::SearchRun;
 use crate::sparse::{NOBODY, Sparse};
 
 /// The largest number of random exchanges that disturb a local optimum.
@@ -25,7 +25,7 @@ pub(super) fn search(
     slot_of: Vec<u32>,
     cost: f64,
     random: &mut Rng,
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
 ) {
     if sparse.items == 0 || sparse.slots < 2 {
         // Nothing can be exchanged.
@@ -128,7 +128,7 @@ struct Local<'a, 'b> {
     waits: Vec<bool>,
     /// The edges that were visited since the last look at the limit.
     steps: usize,
-    run: &'a mut Run<'b>,
+    run: &'a mut SearchRun<'b>,
 }
 
 impl Local<'_, '_> {

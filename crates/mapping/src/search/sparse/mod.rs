@@ -6,7 +6,7 @@ mod partition;
 
 use fastrand::Rng;
 
-use super::run::Run;
+use super::run::SearchRun;
 use crate::sparse::Sparse;
 use assign::{Assign, Divide};
 
@@ -20,7 +20,7 @@ const STARTS_MAX: usize = 8;
 
 /// Divides tasks and places again and again, and improves the best result by local search until the
 /// run ends. The points of a grid are first divided by planes, which is best for most stencils.
-pub(super) fn search(sparse: &Sparse, random: &mut Rng, run: &mut Run<'_>) {
+pub(super) fn search(sparse: &Sparse, random: &mut Rng, run: &mut SearchRun<'_>) {
     if sparse.distances.are_opposite() {
         // Tasks that communicate have to be far from each other, and mostly are by chance.
         let mut slots: Vec<u32> = (0..sparse.slots as u32).collect();
