@@ -205,13 +205,13 @@ fn two_workers_do_not_both_take_a_half() {
 }
 
 #[test]
-fn an_answer_is_taken_once() {
+fn an_offer_is_taken_once() {
     check(Some(3), || {
         let exchange = Arc::new(Exchange::new());
         let takers = [0; 2].map(|_| {
             let exchange = Arc::clone(&exchange);
             thread::spawn(move || {
-                let taken: Option<std::sync::Arc<Lent>> = exchange.answer.take();
+                let taken: Option<std::sync::Arc<Lent>> = exchange.offer.take();
                 taken.map_or(0, |offer| offer.take())
             })
         });
@@ -219,7 +219,7 @@ fn an_answer_is_taken_once() {
         for number in [1, 10] {
             let offer = std::sync::Arc::new(Lent(UnsafeCell::new(0)));
             offer.add(number);
-            if let Err(offer) = exchange.answer.put(offer) {
+            if let Err(offer) = exchange.offer.put(offer) {
                 met += offer.take();
             }
         }
@@ -227,7 +227,7 @@ fn an_answer_is_taken_once() {
             .map(|taker| taker.join().unwrap())
             .iter()
             .sum::<u32>();
-        met += exchange.answer.take().map_or(0, |offer| offer.take());
+        met += exchange.offer.take().map_or(0, |offer| offer.take());
         assert_eq!(met, 11);
     });
 }
@@ -321,7 +321,7 @@ impl<const N: usize> Job<N> {
     fn offer(&self) -> Option<Arc<(State, usize)>> {
         let offer = |half| Arc::new((State::new(), half));
         // SAFETY: the job is alive, and its owner is another thread.
-        unsafe { Halves::offer_for_owner(&raw const self.halves, false, offer) }
+        unsafe { Halves::offer_oldest(&raw const self.halves, false, offer) }
     }
 
     /// Runs a half that the owner has not taken back, on another worker.
@@ -460,7 +460,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     });
 }
 
-/// A model of a queue, or of the room for an answer. Its operations do not order other memory
+/// A model of a queue, or of the room for an offer. Its operations do not order other memory
 /// accesses, because a check of the length of the real deque orders none.
 #[derive(Default)]
 struct Queue(AtomicUsize);
@@ -660,8 +660,8 @@ impl Joins {
         self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// Looks for a job as `WorkerProgram::is_there_a_job` does.
-    fn is_there_a_job(&self, worker: usize) -> bool {
+    /// Looks for a job as `WorkerProgram::has_job_or_asks` does.
+    fn has_job_or_asks(&self, worker: usize) -> bool {
         let is_there = !self.workers.queue.is_empty();
         if !is_there {
             self.request.ask(worker);
@@ -669,8 +669,8 @@ impl Joins {
         is_there
     }
 
-    /// Takes the request of a worker back, which has a job, as `WorkerProgram::asks_no_more` does.
-    fn asks_no_more(&self, worker: usize) {
+    /// Takes the request of a worker back, which has a job, as `Requests::take_back` does.
+    fn take_back(&self, worker: usize) {
         let others = (0..self.number).filter(|&other| other != worker);
         let do_others_sleep = || self.workers.sleepers.are_among(others);
         self.request.take_back(worker, do_others_sleep);
@@ -684,7 +684,7 @@ impl Joins {
             while !self.workers.queue.pop() {
                 let lies_down = || sleepers.lie_down(worker);
                 seat.wait_until(|| {
-                    let is_there = || self.is_there_a_job(worker);
+                    let is_there = || self.has_job_or_asks(worker);
                     self.is_closed() || is_there() || (lies_down() && is_there())
                 });
                 sleepers.get_up(worker);
@@ -692,7 +692,7 @@ impl Joins {
                     return;
                 }
             }
-            self.asks_no_more(worker);
+            self.take_back(worker);
         }
         seat.runs_a_long_job();
     }
@@ -774,7 +774,7 @@ fn a_worker_that_asks_when_there_is_no_half_is_given_a_later_one() {
     check_joins(None, &[2], 1, &[false, true]);
 }
 
-/// Each request is for one of the workers, and the half that answers it may be taken by the other
+/// Each request is for one of the workers, and the half that is offered may be taken by the other
 /// worker, which then runs it for long.
 #[test]
 fn two_workers_that_ask_one_owner_are_both_given_a_half() {

@@ -155,7 +155,7 @@ impl<C> Loop<'_, C> {
             |worker| {
                 // A worker that sleeps takes no half that is not offered.
                 if self.units <= FEW || worker.do_others_sleep() {
-                    worker.answer();
+                    worker.offer_if_asked();
                 }
                 self.run_parts(worker, first, value, of_first)
             },
@@ -289,7 +289,7 @@ impl<C> Loop<'_, C> {
                 if gives == Gives::Nothing || gives == Gives::Part && !has_part() {
                     worker.decline();
                 } else {
-                    worker.answer();
+                    worker.offer_if_asked();
                     if gives == Gives::Rest && worker.is_wanted() {
                         return Break(Stopped::IsWanted(value));
                     }

@@ -38,9 +38,9 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use cellworks_machine::Spe;
+use cellworks_machine::{Processor, Spe};
 
-use crate::join::offer::Offer;
+use crate::join::offer::{Offer, State};
 use crate::phase::node::CurrentTask;
 use crate::scope::closure::Half;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, UnsafeCell, barrier, locked};
@@ -63,33 +63,39 @@ impl<S: Spe> RunningJob<S> {
         }
     }
 
-    /// Offers the oldest half that was not offered, if any, on another worker than the owner.
-    /// Returns the offer that `offer` makes.
+    /// Offers the oldest half that was not offered, if any. At its end, the thread of `owner` that
+    /// waits for it is woken by its name, or else by a notification.
     ///
     /// # Safety
     ///
     /// `job` is alive during the call. `is_here` is true only if the owner runs on this OS thread.
-    pub(crate) unsafe fn offer_for_owner(
+    pub(crate) unsafe fn offer_oldest(
         job: *const Self,
         is_here: bool,
-        offer: impl FnOnce(Half<S>, CurrentTask<S>) -> Arc<Offer<S>>,
+        owner: Processor,
+        by_name: bool,
     ) -> Option<Arc<Offer<S>>> {
         let offer = |half| {
-            // SAFETY: the job is alive. The owner changes `current` only while the job has no half.
-            // It has added this half after the last change, and removes the half only after
-            // `offer_for_owner` has unlocked the offers.
-            let current = unsafe { (*job).current.as_ptr().read() };
-            offer(half, current)
+            Arc::new(Offer {
+                waiter: by_name.then(Box::default),
+                state: State::new(),
+                half,
+                owner,
+                // SAFETY: the job is alive. The owner changes `current` only while the job has no
+                // half. It has added this half after the last change, and removes the half only
+                // after `Halves::offer_oldest` has unlocked the offers.
+                current: unsafe { (*job).current.as_ptr().read() },
+            })
         };
         // SAFETY: the job is alive, and the caller guarantees the rest.
-        unsafe { Halves::offer_for_owner(&raw const (*job).halves, is_here, offer) }
+        unsafe { Halves::offer_oldest(&raw const (*job).halves, is_here, offer) }
     }
 }
 
 /// The halves of one job, oldest first, of the type `H`. An offer has the type `T`.
 ///
 /// Not `Sync`: other workers than the owner may only call
-/// [`offer_for_owner`](Self::offer_for_owner) and [`has_private_of`](Self::has_private_of).
+/// [`offer_oldest`](Self::offer_oldest) and [`has_private_of`](Self::has_private_of).
 pub(crate) struct Halves<H, T> {
     /// A buffer of `slots` halves. Only the owner replaces the buffer, under the lock of the
     /// offers.
@@ -239,22 +245,6 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         }
     }
 
-    /// Offers the oldest half that was not offered, if any. `offer` makes the returned offer.
-    pub(crate) fn offer_oldest(&self, offer: impl FnOnce(H) -> T) -> Option<T> {
-        let mut offers = locked(&self.offers);
-        let place = offers.list.len();
-        if self.len.load(Ordering::Relaxed) <= place {
-            return None;
-        }
-        if !self.are_moved() {
-            self.in_place_from.store(place + 1, Ordering::Relaxed);
-        }
-        // SAFETY: the slot is below `len`, which only this worker changes.
-        let offer = offer(unsafe { self.read(place) });
-        offers.list.push(offer.clone());
-        Some(offer)
-    }
-
     /// Does the same as [`has_private`](Self::has_private), on another worker. The result may be
     /// out of date.
     ///
@@ -266,15 +256,15 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         unsafe { (*halves).has_private() }
     }
 
-    /// Does the same as [`offer_oldest`](Self::offer_oldest), on another worker. Without asymmetric
-    /// barriers, returns `None`, unless the owner is on the same OS thread (`is_here`): then it is
-    /// in the middle of no other call, and no barrier is needed.
+    /// Offers the oldest half that was not offered, if any. `offer` makes the returned offer. If the
+    /// owner is on this OS thread (`is_here`), it is in the middle of no other call, and no barrier
+    /// is needed. Otherwise returns `None` without asymmetric barriers.
     ///
     /// # Safety
     ///
     /// `halves` is alive during the call. `is_here` is true only if the owner runs on this OS
     /// thread.
-    pub(crate) unsafe fn offer_for_owner(
+    pub(crate) unsafe fn offer_oldest(
         halves: *const Self,
         is_here: bool,
         offer: impl FnOnce(H) -> T,
@@ -417,7 +407,7 @@ mod tests {
             // The closure, its place, and whether it was offered.
             let mut expected: Vec<(usize, usize, bool)> = Vec::new();
             for _ in 0..60 {
-                match next(5) {
+                match next(4) {
                     0 => {
                         let is_free = |closure: &usize| !expected.iter().any(|it| it.0 == *closure);
                         let Some(closure) = (0..CLOSURES).find(is_free) else {
@@ -425,22 +415,16 @@ mod tests {
                         };
                         expected.push((closure, halves.add(closure, || ()), false));
                     }
-                    by @ (1..=3) => {
+                    by @ (1 | 2) => {
                         let oldest = expected.iter_mut().find(|it| !it.2);
                         let closure = oldest.map(|it| {
                             it.2 = true;
                             it.0
                         });
-                        let offered = match by {
-                            1 => halves.offer_oldest(|half| half),
-                            // SAFETY: `halves` is alive.
-                            2 => unsafe {
-                                Halves::offer_for_owner(&raw const halves, false, |half| half)
-                            },
-                            // SAFETY: as above, and this is the only OS thread.
-                            _ => unsafe {
-                                Halves::offer_for_owner(&raw const halves, true, |half| half)
-                            },
+                        let is_here = by == 1;
+                        // SAFETY: `halves` is alive, and this is the only OS thread.
+                        let offered = unsafe {
+                            Halves::offer_oldest(&raw const halves, is_here, |half| half)
                         };
                         assert_eq!(offered, closure, "seed {seed}");
                     }

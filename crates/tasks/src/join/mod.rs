@@ -87,7 +87,8 @@ macro_rules! run_both {
         };
         let closure = (&raw const second).cast();
         let half = Half::new(Second::<B, RB>::run::<S>, closure);
-        let place = $worker.add_half(half);
+        let list = move || $worker.program().requests.list($worker.job());
+        let place = $worker.job().halves.add(half, list);
         // From here on, the half must be removed. So all that may panic is guarded.
         let first = $worker.guarded(|| {
             $worker.tell_idle_thread();
@@ -147,11 +148,11 @@ impl<S: Spe> Worker<'_, S> {
         B: FnOnce(&Worker<'_, S>) -> RB + Send,
         RB: Send,
     {
-        run_both!(self, first, second, self.answer())
+        run_both!(self, first, second, self.offer_if_asked())
     }
 
-    /// Does the same as [`join`](Self::join), but does not answer a request of another worker at
-    /// its begin. `first` answers requests when it knows that its work is worth sharing.
+    /// Does the same as [`join`](Self::join), but offers no half at its begin. `first` offers halves
+    /// when it knows that its work is worth sharing.
     #[inline]
     pub(crate) fn join_quietly<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
     where
@@ -160,13 +161,6 @@ impl<S: Spe> Worker<'_, S> {
         RB: Send,
     {
         run_both!(self, first, second, ())
-    }
-
-    /// Adds a half to the job, and returns its place.
-    #[inline(always)]
-    fn add_half(&self, half: Half<S>) -> usize {
-        let list = move || self.program().requests.list(self.job());
-        self.job().halves.add(half, list)
     }
 
     /// Wakes an idle thread of this worker, which runs a new half if the first closure waits.

@@ -31,26 +31,26 @@ use std::sync::Arc;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
 /// What a worker that asks and the owner exchange. Both parts are in one cache line: the owner
-/// answers where the other worker looks.
+/// puts the offer where the other worker looks.
 pub(crate) struct Exchange<T> {
     pub(crate) request: Request,
-    pub(crate) answer: Answer<T>,
+    pub(crate) offer: OneOffer<T>,
 }
 
 impl<T> Exchange<T> {
     pub(crate) fn new() -> Self {
         Self {
             request: Request::new(),
-            answer: Answer(AtomicPtr::new(ptr::null_mut()), PhantomData),
+            offer: OneOffer(AtomicPtr::new(ptr::null_mut()), PhantomData),
         }
     }
 }
 
 /// Room for one offer of the owner, which any worker may take. If there is no room, the owner puts
 /// the offer into its queue, where another worker reads more cache lines to take it.
-pub(crate) struct Answer<T>(AtomicPtr<T>, PhantomData<Arc<T>>);
+pub(crate) struct OneOffer<T>(AtomicPtr<T>, PhantomData<Arc<T>>);
 
-impl<T> Answer<T> {
+impl<T> OneOffer<T> {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.load(Ordering::Acquire).is_null()
@@ -80,7 +80,7 @@ impl<T> Answer<T> {
     }
 }
 
-impl<T> Drop for Answer<T> {
+impl<T> Drop for OneOffer<T> {
     fn drop(&mut self) {
         drop(self.take());
     }
@@ -134,9 +134,11 @@ impl Request {
         was_declined
     }
 
-    /// Answers the request, for the owner. `offer` queues a job and wakes a worker, or returns
-    /// false if the owner has nothing to offer. `does_another_sleep` returns whether a worker that
-    /// could take a job still sleeps. In both cases the request stays.
+    /// Answers the request, for the owner. `offer` makes an offer and wakes a worker, or returns
+    /// false if the owner has no half to offer. `does_another_sleep` returns whether a worker that
+    /// could take a half still sleeps. In both cases the request stays.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn answer(
         &self,
         offer: impl FnOnce() -> bool,

@@ -87,8 +87,7 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) inbox: Injector<Job<S>>,
     /// Closures that this worker alone may run.
     pub(crate) for_it_alone: Injector<Job<S>>,
-    /// The request of other workers for the second closure of a `join` of this worker, and the
-    /// answer.
+    /// The request of other workers for a half of this worker, and the offer that answers it.
     pub(crate) exchange: CachePadded<Exchange<Offer<S>>>,
     /// The jobs of the worker. Apart from the other fields, which workers that ask read while this
     /// worker locks the list.
@@ -272,7 +271,7 @@ impl<S: Spe> Shared<S> {
         }
         for seat in &self.workers {
             // The owner of the half withdraws the offer.
-            drop(seat.exchange.answer.take());
+            drop(seat.exchange.offer.take());
             discard(&mut || seat.queue.steal());
             discard(&mut || seat.inbox.steal());
             discard(&mut || seat.for_it_alone.steal());

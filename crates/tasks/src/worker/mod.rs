@@ -172,9 +172,13 @@ impl<'w, S: Spe> Worker<'w, S> {
 
     /// Offers the oldest half of a `join`, if another worker asks for work.
     #[inline(always)]
-    pub(crate) fn answer(&self) {
+    pub(crate) fn offer_if_asked(&self) {
         if self.is_wanted() {
-            self.program.answer();
+            let program = self.program;
+            self.request.answer(
+                move || program.offer_oldest(),
+                move || program.shared.sleepers.are_among(program.requests.others()),
+            );
         }
     }
 }

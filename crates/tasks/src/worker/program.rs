@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   1  tasks with high priority ─────────────────────┐
-//!   2  its own queue, and its own answer ────────────┤
+//!   2  its own queue, and its own offer ─────────────┤
 //!   3  halves of waiting threads of this worker ─────┤
 //!   4  jobs for it alone, and then its inbox ────────┤
 //!   5  jobs of the main program ─────────────────────┼──► take ──► a thread runs it until it waits
-//!   6  answers, queues, inboxes of others, nearest ──┤              └──► the next thread takes
+//!   6  offers, queues, inboxes of others, nearest ───┤              └──► the next thread takes
 //!   7  tasks with low priority ──────────────────────┤                   the next job
 //!   8  queues in main memory, with such a scheduler ─┤
-//!   9  halves of others that have not answered ──────┘
+//!   9  halves that others have not offered ──────────┘
 //! ```
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -81,43 +81,29 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Returns whether this worker can take a job now. If there is none, asks other workers for
-    /// work.
+    /// Returns whether one of the sources of [`take`](Self::take), or the data ahead, has a job that
+    /// this worker can take now. If none has, asks other workers for work.
     pub(crate) fn has_job_or_asks(&self) -> bool {
         if self.ahead.is_staging() {
             return false;
         }
-        let is_there = self.is_there_a_job();
-        if !is_there {
-            self.requests.ask();
-        }
-        is_there
-    }
-
-    /// Returns whether one of the sources of [`take`](Self::take), or the data ahead, has a job.
-    fn is_there_a_job(&self) -> bool {
-        let shared = self.shared;
-        let seat = self.seat();
-        let mut others = self.requests.others().map(|other| &shared.workers[other]);
-        if others.any(|other| !other.exchange.answer.is_empty()) {
-            return true;
-        }
-        if !self.queue.is_empty()
-            || !seat.exchange.answer.is_empty()
+        let (shared, seat) = (self.shared, self.seat());
+        let others = || self.requests.others().map(|other| &shared.workers[other]);
+        let of_main = [&shared.fresh, &shared.high, &shared.low];
+        let is_there = others().any(|other| !other.exchange.offer.is_empty())
+            || !self.queue.is_empty()
+            || !seat.exchange.offer.is_empty()
             || !self.ahead.is_empty()
             || !seat.for_it_alone.is_empty()
             || !seat.inbox.is_empty()
             || self.central.may_find()
-        {
-            return true;
+            || of_main.iter().any(|queue| !queue.is_empty())
+            || others().any(|other| !other.queue.is_empty() || !other.inbox.is_empty())
+            || self.threads.busy() > 0 && self.requests.has_half(self.number);
+        if !is_there {
+            self.requests.ask();
         }
-        let mut queues = [&shared.fresh, &shared.high, &shared.low].into_iter();
-        if queues.any(|queue| !queue.is_empty()) {
-            return true;
-        }
-        let mut others = self.requests.others().map(|other| &shared.workers[other]);
-        others.any(|other| !other.queue.is_empty() || !other.inbox.is_empty())
-            || self.threads.busy() > 0 && self.requests.has_private_half()
+        is_there
     }
 
     /// Waits until few jobs are left in a queue into which this worker puts jobs. If the run was
@@ -161,12 +147,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.take_high() {
             return Some(job);
         }
-        if let Some(job) = self.queue.pop().or_else(|| self.take_answer(self.number)) {
+        if let Some(job) = self.take_own() {
             return Some(job);
         }
         // The halves belong to waiting threads, because the calling thread has none.
         if self.offer_oldest()
-            && let Some(job) = self.take_answer(self.number).or_else(|| self.queue.pop())
+            && let Some(job) = self.take_own()
         {
             return Some(job);
         }
@@ -178,7 +164,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let job = job.or_else(|| self.take_central());
         let job = job.or_else(|| self.offer_for_another())?;
         if !self.queue.is_empty() {
-            Self::with_job_in_hand(|| self.announce());
+            Self::with_job_in_hand(|| self.announce(None));
         }
         Some(job)
     }
@@ -192,6 +178,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let job = self.steal(|| shared.high.steal())?;
         self.has_taken_from(Destination::High);
         Some(job)
+    }
+
+    /// Takes a job of this worker's queue, or the half that this worker has offered.
+    #[inline]
+    fn take_own(&self) -> Option<Job<S>> {
+        let offer = &self.seat().exchange.offer;
+        let job = self.queue.pop();
+        job.or_else(|| offer.take().map(Job::Offered))
     }
 
     #[inline]
@@ -213,9 +207,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 let bytes = self.bytes_of([&mut job]);
                 (job, bytes)
             };
-            let taken = self.take_answer(other).map(with_bytes);
-            let queue = &self.shared.workers[other].queue;
-            let taken = taken.or_else(|| self.steal_batch(|to| queue.steal_batch_and_pop(to)));
+            let seat = &self.shared.workers[other];
+            let offer = seat.exchange.offer.take();
+            let taken = offer.map(|offer| with_bytes(Job::Offered(offer)));
+            let taken = taken.or_else(|| self.steal_batch(|to| seat.queue.steal_batch_and_pop(to)));
             let taken = taken.or_else(|| self.take_from_inbox(other).map(with_bytes));
             Some((other, taken?))
         })?;
@@ -290,13 +285,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Takes the half that a worker has offered to those that ask.
-    #[inline]
-    fn take_answer(&self, worker: usize) -> Option<Job<S>> {
-        let answer = self.shared.workers[worker].exchange.answer.take();
-        answer.map(Job::Offered)
-    }
-
     fn take_from_inbox(&self, worker: usize) -> Option<Job<S>> {
         let job = self.take_from(&self.shared.workers[worker].inbox)?;
         self.has_taken_from(Destination::Inbox(worker));
@@ -332,7 +320,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             None
         });
         self.wake_idle_thread();
-        self.announce_to(first);
+        self.announce(first);
     }
 
     /// Wakes an idle thread of this worker, which runs a new job if the calling thread waits.
@@ -379,53 +367,38 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
         let of_worker = |seat: &Seat<S>| {
-            let answers = usize::from(!seat.exchange.answer.is_empty());
-            seat.queue.len() + seat.inbox.len() + answers
+            let offers = usize::from(!seat.exchange.offer.is_empty());
+            seat.queue.len() + seat.inbox.len() + offers
         };
         let of_workers = shared.workers.iter().map(of_worker);
         let of_all = [&shared.fresh, &shared.high, &shared.low].map(|queue| queue.len());
         of_workers.chain(of_all).sum::<usize>() + self.ahead.len()
     }
 
-    #[inline(always)]
-    fn announce(&self) {
-        self.announce_to(None);
-    }
-
     /// Wakes a worker that sleeps, because there is a job: the worker `first` before others.
     #[inline(always)]
-    fn announce_to(&self, first: Option<usize>) {
+    fn announce(&self, first: Option<usize>) {
         let order = first.into_iter().chain(self.requests.others());
         self.shared.announce(order, |processor| {
             self.spe.notify(processor);
         });
     }
 
-    /// Offers a half of a `join`, because another worker has asked for work.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn answer(&self) {
-        let request = &self.seat().exchange.request;
-        request.answer(
-            || self.offer_oldest(),
-            || self.requests.does_another_sleep(),
-        );
-    }
-
-    /// Offers the oldest half that was not offered yet. Returns false if there is no such half.
-    fn offer_oldest(&self) -> bool {
+    /// Offers the oldest half of a `join` on this worker that was not offered yet. Returns false if
+    /// there is no such half.
+    pub(crate) fn offer_oldest(&self) -> bool {
         if self.threads.busy() == 0 {
             return false;
         }
-        let Some(offer) = self.requests.offer_oldest() else {
+        let Some(offer) = self.requests.offer_half_of(self.number) else {
             return false;
         };
         self.counters.offers.set(self.counters.offers.get() + 1);
-        if let Err(offer) = self.seat().exchange.answer.put(offer) {
+        if let Err(offer) = self.seat().exchange.offer.put(offer) {
             self.queue.push(Job::Offered(offer));
         }
         self.wake_idle_thread();
-        self.announce();
+        self.announce(None);
         true
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!   this worker has no job:  ask ──► look_after_others ──► offer_for_another: offers, and takes
 //!               has a job:   take_back
-//!   another worker asks:     offer_oldest
+//!   another worker asks:     offer_half_of
 //! ```
 
 use std::cell::Cell;
@@ -13,10 +13,8 @@ use std::thread::{self, ThreadId};
 use cellworks_machine::{Processor, Spe};
 
 use crate::join::halves::{Halves, RunningJob};
-use crate::join::offer::{Offer, State};
-use crate::phase::node::CurrentTask;
-use crate::scope::closure::Half;
-use crate::shared::{JobPointer, Jobs, Seat, Shared};
+use crate::join::offer::Offer;
+use crate::shared::{JobPointer, Seat, Shared};
 use crate::sync::{barrier, locked};
 
 /// The number of jobs of a worker below which the list of jobs leaves out none, and all threads
@@ -86,13 +84,9 @@ impl<'w, S: Spe> Requests<'w, S> {
         }
         for other in self.others() {
             let request = &self.shared.workers[other].exchange.request;
-            request.take_back(self.number, || self.does_another_sleep());
+            let does_another_sleep = || self.shared.sleepers.are_among(self.others());
+            request.take_back(self.number, does_another_sleep);
         }
-    }
-
-    /// Returns whether a worker sleeps that could take a half of this worker.
-    pub(crate) fn does_another_sleep(&self) -> bool {
-        self.shared.sleepers.are_among(self.others())
     }
 
     /// Puts a job of this worker into the list of its jobs.
@@ -119,26 +113,40 @@ impl<'w, S: Spe> Requests<'w, S> {
         self.many_jobs.set(FEW_JOBS.max(2 * jobs.list.len()));
     }
 
-    /// Returns whether a waiting job of this worker has a half that was not offered.
-    pub(crate) fn has_private_half(&self) -> bool {
-        has_private_half(self.seat())
+    /// Returns whether a job of a worker has a half that was not offered.
+    pub(crate) fn has_half(&self, owner: usize) -> bool {
+        let jobs = locked(&self.shared.workers[owner].jobs);
+        let mut list = jobs.list.iter();
+        // SAFETY: pointers in the list are valid, and the list is locked.
+        list.any(|job| unsafe { Halves::has_private_of(&raw const (*job.0).halves) })
     }
 
-    /// Offers the oldest half of this worker that was not offered yet, if any.
-    pub(crate) fn offer_oldest(&self) -> Option<Arc<Offer<S>>> {
-        let mut jobs = locked(&self.seat().jobs);
-        let offer = offer_first(&mut jobs, |job, by_name| {
-            // SAFETY: pointers in the list are valid, and the jobs are those of this worker.
-            let job = unsafe { &*job.0 };
-            let offer = |half| self.offer(self.number, half, job.current.get(), by_name);
-            job.halves.offer_oldest(offer)
-        });
-        let is_long = jobs.list.len() >= FEW_JOBS;
-        drop(jobs);
-        if offer.is_none() && is_long {
-            self.shorten();
+    /// Offers the oldest half of a worker that was not offered yet, if any: of this worker, or of
+    /// another one in its place.
+    pub(crate) fn offer_half_of(&self, owner: usize) -> Option<Arc<Offer<S>>> {
+        let seat = &self.shared.workers[owner];
+        let is_here = self.is_here(seat);
+        let mut jobs = locked(&seat.jobs);
+        // If many threads waited for a notification, each of them would look at each one.
+        let by_name = jobs.threads > FEW_JOBS;
+        let offer = |job: &JobPointer<S>| {
+            // SAFETY: pointers in the list are valid, and the list is locked. `is_here` is true
+            // only if the program of the owner, which alone adds and removes halves, runs on the
+            // OS thread of this call.
+            unsafe { RunningJob::offer_oldest(job.0, is_here, Processor::Spe(seat.spe), by_name) }
+        };
+        let mut offers = jobs.list.iter().map(offer).enumerate();
+        let found = offers.find_map(|(place, offer)| Some((place, offer?)));
+        match found {
+            // The next search begins here: many jobs before this one have no half.
+            Some((place, _)) if place >= FEW_JOBS => jobs.list.rotate_left(place),
+            None if owner == self.number && jobs.list.len() >= FEW_JOBS => {
+                drop(jobs);
+                self.shorten();
+            }
+            _ => {}
         }
-        offer
+        found.map(|(_, offer)| offer)
     }
 
     /// Returns whether another worker has a half that was not offered and that this worker can
@@ -148,10 +156,11 @@ impl<'w, S: Spe> Requests<'w, S> {
     pub(crate) fn look_after_others(&self) -> bool {
         let mut has_half = false;
         let mut offers = false;
-        for other in self.others().map(|other| &self.shared.workers[other]) {
-            if (self.is_here(other) || barrier::is_asymmetric()) && has_private_half(other) {
+        for other in self.others() {
+            let seat = &self.shared.workers[other];
+            if (self.is_here(seat) || barrier::is_asymmetric()) && self.has_half(other) {
                 has_half = true;
-                offers |= !other.exchange.request.was_declined();
+                offers |= !seat.exchange.request.was_declined();
             }
         }
         self.offers_for_others.set(offers);
@@ -165,67 +174,13 @@ impl<'w, S: Spe> Requests<'w, S> {
         if !self.offers_for_others.replace(false) {
             return None;
         }
-        self.others().find_map(|other| {
-            let seat = &self.shared.workers[other];
-            let is_here = self.is_here(seat);
-            let mut jobs = locked(&seat.jobs);
-            let offer = offer_first(&mut jobs, |job, by_name| {
-                let offer = |half, current| self.offer(other, half, current, by_name);
-                // SAFETY: pointers in the list are valid, and the list is locked. `is_here` is true
-                // only if the program of the owner, which alone adds and removes halves, runs on
-                // the OS thread of this call.
-                unsafe { RunningJob::offer_for_owner(job.0, is_here, offer) }
-            });
-            Some((other, offer?))
-        })
+        self.others()
+            .find_map(|other| Some((other, self.offer_half_of(other)?)))
     }
 
-    /// Returns whether another worker runs on the OS thread of this one, as all workers of a
-    /// simulated machine do.
-    fn is_here(&self, other: &Seat<S>) -> bool {
-        other.os_thread.get() == Some(&self.os_thread)
+    /// Returns whether a worker runs on the OS thread of this one, as all workers of a simulated
+    /// machine do.
+    fn is_here(&self, worker: &Seat<S>) -> bool {
+        worker.os_thread.get() == Some(&self.os_thread)
     }
-
-    /// Makes an offer of a half of the worker `owner`, at whose end the waiting thread is woken by
-    /// its name, or by a notification.
-    fn offer(
-        &self,
-        owner: usize,
-        half: Half<S>,
-        current: CurrentTask<S>,
-        by_name: bool,
-    ) -> Arc<Offer<S>> {
-        Arc::new(Offer {
-            waiter: by_name.then(Box::default),
-            state: State::new(),
-            half,
-            owner: Processor::Spe(self.shared.workers[owner].spe),
-            current,
-        })
-    }
-}
-
-/// Offers a half of the first job for which `offer` returns an offer. `offer` is also given whether
-/// the thread that waits for the half is woken by its name: if many threads waited for a
-/// notification, each of them would look at each one.
-fn offer_first<S: Spe, O>(
-    jobs: &mut Jobs<S>,
-    offer: impl Fn(&JobPointer<S>, bool) -> Option<O>,
-) -> Option<O> {
-    let by_name = jobs.threads > FEW_JOBS;
-    let mut offers = jobs.list.iter().map(|job| offer(job, by_name)).enumerate();
-    let (place, offer) = offers.find_map(|(place, offer)| Some((place, offer?)))?;
-    // The next search begins here: many jobs before this one have no half.
-    if place >= FEW_JOBS {
-        jobs.list.rotate_left(place);
-    }
-    Some(offer)
-}
-
-/// Returns whether a job of a worker has a half that was not offered.
-fn has_private_half<S: Spe>(seat: &Seat<S>) -> bool {
-    let jobs = locked(&seat.jobs);
-    let mut list = jobs.list.iter();
-    // SAFETY: pointers in the list are valid, and the list is locked.
-    list.any(|job| unsafe { Halves::has_private_of(&raw const (*job.0).halves) })
 }
