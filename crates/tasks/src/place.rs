@@ -41,8 +41,9 @@ pub(crate) mod sealed {
         fn pool(&self) -> usize;
 
         /// Lets the other processors of a simulated machine run up to the time of this place, so
-        /// that a job that is queued next is queued at that time.
-        fn catch_up(&self);
+        /// that a job that is queued next is queued at that time. If the run was cancelled, fails
+        /// with the panic that the caller must resume, after it has discarded what it was given.
+        fn catch_up(&self) -> Result<(), Payload>;
 
         /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);

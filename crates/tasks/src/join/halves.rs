@@ -256,9 +256,9 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         unsafe { (*halves).has_private() }
     }
 
-    /// Offers the oldest half that was not offered, if any. `offer` makes the returned offer. If the
-    /// owner is on this OS thread (`is_here`), it is in the middle of no other call, and no barrier
-    /// is needed. Otherwise returns `None` without asymmetric barriers.
+    /// Offers the oldest half that was not offered, if any. `offer` makes the returned offer. If
+    /// the owner is on this OS thread (`is_here`), it is in the middle of no other call, and no
+    /// barrier is needed. Otherwise returns `None` without asymmetric barriers.
     ///
     /// # Safety
     ///

@@ -80,7 +80,11 @@ impl<B, R> Second<B, R> {
 macro_rules! run_both {
     ($worker:ident, $first:ident, $second:ident, $begin:expr) => {{
         // In simulated time, too, the half is there while the first closure runs, and only then.
-        $worker.catch_up();
+        if let Err(cancelled) = $worker.catch_up() {
+            discard($first);
+            discard($second);
+            resume_unwind(cancelled);
+        }
         let second = Second::<B, RB> {
             body: UnsafeCell::new(ManuallyDrop::new($second)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
@@ -89,13 +93,21 @@ macro_rules! run_both {
         let half = Half::new(Second::<B, RB>::run::<S>, closure);
         let list = move || $worker.program().requests.list($worker.job());
         let place = $worker.job().halves.add(half, list);
-        // From here on, the half must be removed. So all that may panic is guarded.
-        let first = $worker.guarded(|| {
+        // From here on, the half must be removed. So all that may panic is guarded. The first
+        // closure is in a call of its own, because a panic before it would drop it while it
+        // unwinds.
+        let begun = $worker.guarded(|| {
             $worker.tell_idle_thread();
-            let () = $begin;
-            $first($worker)
+            $begin
         });
-        let first = first.and_then(|first| match $worker.guarded(|| $worker.catch_up()) {
+        let first = match begun {
+            Ok(()) => $worker.guarded(|| $first($worker)),
+            Err(cancelled) => {
+                discard($first);
+                Err(cancelled)
+            }
+        };
+        let first = first.and_then(|first| match $worker.catch_up() {
             Ok(()) => Ok(first),
             Err(cancelled) => {
                 discard(first);
@@ -151,8 +163,8 @@ impl<S: Spe> Worker<'_, S> {
         run_both!(self, first, second, self.offer_if_asked())
     }
 
-    /// Does the same as [`join`](Self::join), but offers no half at its begin. `first` offers halves
-    /// when it knows that its work is worth sharing.
+    /// Does the same as [`join`](Self::join), but offers no half at its begin. `first` offers
+    /// halves when it knows that its work is worth sharing.
     #[inline]
     pub(crate) fn join_quietly<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
     where

@@ -188,7 +188,10 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         from: &impl Place<S>,
         task: Task<'scope, S>,
     ) -> Result<Handle<'scope, S>, TaskError> {
-        from.catch_up();
+        if let Err(cancelled) = from.catch_up() {
+            discard(task);
+            resume_unwind(cancelled);
+        }
         let Task {
             name,
             work,

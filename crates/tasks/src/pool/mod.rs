@@ -674,8 +674,8 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     }
 
     #[inline]
-    fn catch_up(&self) {
-        self.core.catch_up();
+    fn catch_up(&self) -> Result<(), Payload> {
+        catch_unwind(AssertUnwindSafe(|| self.core.catch_up()))
     }
 
     fn push(&self, job: Job<M::Spe>) {

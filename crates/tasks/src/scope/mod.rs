@@ -78,7 +78,10 @@ impl<S: Spe> ScopeOf<S> {
     where
         F: FnOnce(&Worker<'_, S>) + Send,
     {
-        from.catch_up();
+        if let Err(cancelled) = from.catch_up() {
+            discard(body);
+            resume_unwind(cancelled);
+        }
         // SAFETY: by the contract of this function.
         let body = unsafe { Closure::new(body) };
         self.start(from);

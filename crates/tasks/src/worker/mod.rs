@@ -205,8 +205,8 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     #[inline(always)]
-    fn catch_up(&self) {
-        self.program.spe.catch_up();
+    fn catch_up(&self) -> Result<(), Payload> {
+        self.guarded(|| self.program.spe.catch_up())
     }
 
     #[inline]

@@ -81,8 +81,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Returns whether one of the sources of [`take`](Self::take), or the data ahead, has a job that
-    /// this worker can take now. If none has, asks other workers for work.
+    /// Returns whether one of the sources of [`take`](Self::take), or the data ahead, has a job
+    /// that this worker can take now. If none has, asks other workers for work.
     pub(crate) fn has_job_or_asks(&self) -> bool {
         if self.ahead.is_staging() {
             return false;

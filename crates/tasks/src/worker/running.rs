@@ -35,7 +35,7 @@ impl<S: Spe> Job<S> {
                 // SAFETY: the owner waits for the end of the offer, so the half still exists.
                 let run = || unsafe { offer.half.run(worker) };
                 let outcome = worker.with_current(offer.current, run);
-                let outcome = outcome.and_then(|()| worker.guarded(|| worker.catch_up()));
+                let outcome = outcome.and_then(|()| worker.catch_up());
                 offer.end(worker.spe());
                 outcome
             }
@@ -395,7 +395,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if end == End::Failed {
             whole.drop_it();
         }
-        let cancelled = Cell::new(worker.guarded(|| worker.catch_up()));
+        let cancelled = Cell::new(worker.catch_up());
         let step = |step: &dyn Fn()| {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(step)) {
                 cancelled.set(Err(payload));

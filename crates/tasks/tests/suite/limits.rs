@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellworks_machine::{Cycles, Machine, RunError, Span, Spe, Time, Wake};
 use cellworks_sim::{Description, Sim};
@@ -219,6 +220,67 @@ fn a_limit_while_a_join_adds_its_half_drops_both_closures() {
             // The run goes on after a limit, so the second call is one of a cancelled run.
             drop(joined);
         }
+    });
+}
+
+/// A value of a closure whose destructor panics if the closure has not [begun](Self::begins).
+struct Unbegun {
+    _value: Arc<()>,
+    is_unbegun: AtomicBool,
+}
+
+impl Unbegun {
+    fn new(value: &Arc<()>) -> Self {
+        Self {
+            _value: Arc::clone(value),
+            is_unbegun: AtomicBool::new(true),
+        }
+    }
+
+    fn begins(&self) {
+        self.is_unbegun.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Unbegun {
+    fn drop(&mut self) {
+        if *self.is_unbegun.get_mut() {
+            resume_unwind(Box::new("the destructor of a value of a closure"))
+        }
+    }
+}
+
+/// Computes, and goes on after a limit. The time of the last cycles passes in the next call, which
+/// panics if the run is cancelled.
+fn compute_past_limit<S: Spe>(worker: &Worker<'_, S>) {
+    let compute = || worker.spe().compute(Cycles(60));
+    drop(catch_unwind(AssertUnwindSafe(compute)));
+    worker.spe().compute(Cycles(10));
+}
+
+/// A destructor that panics while a panic unwinds the stack would abort the process.
+#[test]
+fn a_limit_before_a_closure_is_started_drops_it_although_its_destructor_panics() {
+    assert_each_cycle_ends(2, |worker, value| {
+        compute_past_limit(worker);
+        let [first, second] = [Unbegun::new(value), Unbegun::new(value)];
+        worker.join(move |_| first.begins(), move |_| second.begins());
+    });
+    assert_each_cycle_ends(2, |worker, value| {
+        worker.scope(|scope| {
+            compute_past_limit(worker);
+            let value = Unbegun::new(value);
+            scope.spawn(worker, move |_| value.begins());
+        });
+    });
+    assert_each_cycle_ends(2, |worker, value| {
+        let phase = worker.phase(|phase| {
+            compute_past_limit(worker);
+            let value = Unbegun::new(value);
+            let task = phase.task("task", Part(0..1), move |_, _| value.begins());
+            phase.submit(worker, task).map(drop)
+        });
+        phase.unwrap();
     });
 }
 
