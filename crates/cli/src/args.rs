@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use cellworks_machine::Span;
 use cellworks_reproduce::Paper;
-use cellworks_sim::Description;
-use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use cellworks_sim::{Description, HazardWatch};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
@@ -168,8 +168,8 @@ pub(crate) struct SimulationArgs {
     /// transfer, and words for full mailboxes. In `stats`, puts of several SPEs to a shared buffer
     /// are hazards, and so are gets of more than 16 KB [default: warn, but off if `stats` measures
     /// everything or --matrix memory]
-    #[arg(long, value_name = "HOW", value_enum)]
-    pub hazards: Option<Hazards>,
+    #[arg(long, value_name = "HOW", value_parser = hazards_parser())]
+    pub hazards: Option<HazardWatch>,
 
     /// Counters of SPEs, rings, memory modules and links in the run of one function or program
     #[arg(long)]
@@ -194,23 +194,29 @@ pub(crate) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// Returns the first of these flags that the user has given.
-    pub fn first_given(&self) -> Option<&'static str> {
-        let of_many = [
+    /// Returns all of these flags, and whether the user has given each. The first four are for a
+    /// single run, and of these the second and the third give the result counters.
+    fn all(&self) -> [(bool, &'static str); 8] {
+        [
+            (self.trace.is_some(), "--trace"),
+            (self.bottleneck, "--bottleneck"),
+            (self.counters, "--counters"),
+            (self.after_start, "--after-start"),
             (self.limit.is_some(), "--limit"),
             (self.seed.is_some(), "--seed"),
             (self.hazards.is_some(), "--hazards"),
             (self.system_calls, "--system-calls"),
-        ];
-        self.single_run_flag().or_else(|| first_given(&of_many))
+        ]
+    }
+
+    /// Returns the first of these flags that the user has given.
+    pub fn first_given(&self) -> Option<&'static str> {
+        first_given(&self.all())
     }
 
     /// Returns the first of the flags by which the result has counters.
     pub fn counters_flag(&self) -> Option<&'static str> {
-        first_given(&[
-            (self.bottleneck, "--bottleneck"),
-            (self.counters, "--counters"),
-        ])
+        first_given(&self.all()[1..3])
     }
 
     /// Fails if the window is chosen, but nothing shows it. `flags` are those that would show it.
@@ -225,24 +231,17 @@ impl SimulationArgs {
 
     /// Returns the first of the flags for a single run that the user has given, or `None`.
     pub fn single_run_flag(&self) -> Option<&'static str> {
-        first_given(&[
-            (self.trace.is_some(), "--trace"),
-            (self.bottleneck, "--bottleneck"),
-            (self.counters, "--counters"),
-            (self.after_start, "--after-start"),
-        ])
+        first_given(&self.all()[..4])
     }
 }
 
-/// The simulation's reaction to hazards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Hazards {
-    /// nothing: they are not looked for
-    Off,
-    /// say so, and go on
-    Warn,
-    /// end the run
-    Error,
+fn hazards_parser() -> impl TypedValueParser<Value = HazardWatch> {
+    let all = [HazardWatch::Off, HazardWatch::Warn, HazardWatch::Error];
+    one_of(all, |reaction| match reaction {
+        HazardWatch::Off => PossibleValue::new("off").help("nothing: they are not looked for"),
+        HazardWatch::Warn => PossibleValue::new("warn").help("say so, and go on"),
+        HazardWatch::Error => PossibleValue::new("error").help("end the run"),
+    })
 }
 
 /// Compares two results of `stats`, or two results of the same program of `run`, for example of two
@@ -591,9 +590,8 @@ pub(crate) fn refuse_standard_input_twice<'p>(
     let is_standard_input = |path: &&PathBuf| *path == Path::new(STANDARD_INPUT);
     match inputs.into_iter().filter(is_standard_input).count() {
         0 | 1 => Ok(()),
-        _ => Err(Failure::Usage(
-            "-: standard input can be read only once; write one of the inputs to a file, and name that"
-                .to_owned(),
+        _ => Err(Failure::usage(
+            "-: standard input can be read only once; write one of the inputs to a file, and name that",
         )),
     }
 }
@@ -634,6 +632,18 @@ pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Durati
         time if time.is_zero() || is_negative => Err(format!("{in_no_time}; {rule}")),
         time => Ok(time),
     }
+}
+
+/// Returns a parser of one of `all`, which has the name and the help of its possible value.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    possible: fn(T) -> PossibleValue,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(possible)).map(move |name| {
+        let mut named = all.into_iter();
+        let named = named.find(|one| possible(*one).matches(&name, false));
+        named.expect("clap lets only these names pass")
+    })
 }
 
 /// Returns a parser that reads a value with `read`. The error messages of the parser end with

@@ -1,6 +1,5 @@
 //! `cellworks compare`: compares two results, or several runs of each side.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -9,7 +8,7 @@ use cellworks_report::{Comparison, Measured, compare, read};
 use crate::args::{CompareArgs, refuse_standard_input_twice};
 use crate::failure::Failure;
 use crate::message::warn;
-use crate::output::{Printed, Views, combine, show};
+use crate::output::{Printed, combine, show};
 use crate::output_file::OutputFile;
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
@@ -32,32 +31,21 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     }
     let [a, b] = [a, b].map(|paths| load_side(paths, arguments.untrusted));
     let ((a, mut notes), (b, notes_of_b)) = (a?, b?);
-    let mut comparison = Comparison::of_runs(&named(&a), &named(&b))
-        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut comparison = Comparison::of_runs(&named(&a), &named(&b)).map_err(Failure::usage)?;
     notes.extend(notes_of_b);
     comparison.notes.extend(notes);
     let verdict = match arguments.threshold {
         Some(percent) => judged(&mut comparison, percent)?,
         None => Ok(()),
     };
-    let views = Views {
-        table: compare::table,
-        csv: compare::csv,
-        html: compare::html,
-    };
     let format = arguments.output.format;
     let printed = match &markdown {
         Some(file) if file.is_standard_output() => Printed::ToStandardError,
         _ => Printed::ToStandardOutput,
     };
-    let mut shown = show(&comparison, &views, format, printed, files);
-    if let Some(mut file) = markdown {
-        let text = compare::markdown(&comparison);
-        let saved = match file.write_all(text.as_bytes()) {
-            Ok(()) => file.complete(),
-            Err(error) => Err(file.failed(&error)),
-        };
-        shown = combine(saved, shown);
+    let mut shown = show(&comparison, format, printed, files);
+    if let Some(file) = markdown {
+        shown = combine(file.save(&compare::markdown(&comparison)), shown);
     }
     combine(shown, verdict)
 }
@@ -142,7 +130,7 @@ pub(crate) fn load_side(
 /// Reads a result. Unless `untrusted` is set, leaves out the measurements that have doubts. Returns
 /// the reasons if the rest cannot be relied upon either.
 fn load(path: &Path, untrusted: bool) -> Result<Result<Measured, Vec<String>>, Failure> {
-    let mut measured = read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut measured = read(path).map_err(Failure::usage)?;
     if untrusted {
         return Ok(Ok(measured));
     }

@@ -1,27 +1,18 @@
 //! `cellworks machine`: shows the parts of a machine as text, as a drawing and as JSON.
 
-use cellworks_report::{MachineReport, machine};
-
 use crate::args::{MachineArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::machine::MachineKind;
-use crate::output::{Format, Printed, Views, show};
-
-const VIEWS: Views<MachineReport> = Views {
-    table: machine::table,
-    csv: |_| unreachable!("it is refused"),
-    html: machine::html,
-};
+use crate::output::{Format, Printed, show};
 
 pub(crate) fn run(arguments: &MachineArgs) -> Result<(), Failure> {
     let OutputArgs { format, csv, .. } = &arguments.output;
     if matches!(format, Format::Csv) || csv.is_some() {
-        return Err(Failure::Usage(
-            "CSV has one header, and a machine has parts of many kinds; use --format json"
-                .to_owned(),
+        return Err(Failure::usage(
+            "CSV has one header, and a machine has parts of many kinds; use --format json",
         ));
     }
     let files = arguments.output.files()?;
     let report = MachineKind::of(&arguments.machine).parts(arguments, &files)?;
-    show(&report, &VIEWS, *format, Printed::ToStandardOutput, files)
+    show(&report, *format, Printed::ToStandardOutput, files)
 }

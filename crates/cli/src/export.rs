@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     };
     let (runs, _) = load_side(files, arguments.untrusted)?;
     let runs = named(&runs);
-    let text = export::export(&runs, target).map_err(|error| Failure::Usage(error.to_string()))?;
+    let text = export::export(&runs, target).map_err(Failure::usage)?;
     let differences = export::differences(&runs);
     if !differences.is_empty() {
         warn(&format!(
@@ -43,6 +43,6 @@ fn page(files: &[PathBuf]) -> Result<(), Failure> {
             files.len()
         )));
     };
-    let result = read(file).map_err(|error| Failure::Usage(error.to_string()))?;
+    let result = read(file).map_err(Failure::usage)?;
     print(&result.html())
 }

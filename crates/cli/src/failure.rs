@@ -1,5 +1,7 @@
 //! Failures of the command, with their exit codes and messages.
 
+use std::fmt::Display;
+
 use cellworks_report::{ReasonKind, Trust};
 
 use crate::message;
@@ -22,29 +24,30 @@ pub enum Failure {
     ClosedPipe,
 }
 
+impl Failure {
+    /// Makes the failure of arguments or files that are wrong.
+    pub(crate) fn usage(why: impl Display) -> Self {
+        Self::Usage(why.to_string())
+    }
+
+    /// Makes the failure of a run.
+    pub(crate) fn run(why: impl Display) -> Self {
+        Self::Run(why.to_string())
+    }
+}
+
 /// Returns the exit code of the command, and prints the message of a failure.
 pub fn exit_code(end: Result<(), Failure>) -> u8 {
-    match end {
-        Ok(()) | Err(Failure::ClosedPipe) => 0,
-        Err(Failure::Run(message)) => {
-            message::error(&message);
-            1
-        }
-        Err(Failure::Usage(message)) => {
-            message::error(&message);
-            2
-        }
-        Err(Failure::Untrusted(trust)) => {
-            let (code, message) = verdict(&trust);
-            message::error(&message);
-            code
-        }
-        Err(Failure::Slower(message)) => {
-            message::error(&message);
-            4
-        }
-        Err(Failure::Interrupted) => 130,
-    }
+    let (code, message) = match end {
+        Ok(()) | Err(Failure::ClosedPipe) => return 0,
+        Err(Failure::Interrupted) => return 130,
+        Err(Failure::Run(message)) => (1, message),
+        Err(Failure::Usage(message)) => (2, message),
+        Err(Failure::Untrusted(trust)) => verdict(&trust),
+        Err(Failure::Slower(message)) => (4, message),
+    };
+    message::error(&message);
+    code
 }
 
 /// Returns the exit code of a result that is not reliable, and a message with all reasons.

@@ -66,13 +66,13 @@ pub fn with_machine<T>(
         .check_window("--counters or --trace FILE")
         .map_err(Failure::Usage)?;
     if simulation.bottleneck {
-        return Err(Failure::Usage(
-            "--bottleneck: a program has no single number that says how fast it was; use --counters".to_owned(),
+        return Err(Failure::usage(
+            "--bottleneck: a program has no single number that says how fast it was; use --counters",
         ));
     }
     if simulation.trace.as_deref() == Some(Path::new("-")) {
-        return Err(Failure::Usage(
-            "--trace -: the program itself writes to standard output; name a file".to_owned(),
+        return Err(Failure::usage(
+            "--trace -: the program itself writes to standard output; name a file",
         ));
     }
     let run = |cell: AnyCell<'_>| {

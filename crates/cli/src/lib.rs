@@ -180,8 +180,8 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Merge(arguments) => merge::merge(arguments),
         Command::Machine(arguments) => describe::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),
-        Command::Cc(arguments) => sdk::cc(arguments),
-        Command::Exec(arguments) => sdk::exec(arguments),
+        Command::Cc(sdk) => sdk::become_sdk("cc", &sdk.arguments),
+        Command::Exec(sdk) => sdk::become_sdk("exec", &sdk.arguments),
         Command::Completions(arguments) => completion::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
     }

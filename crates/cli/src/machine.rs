@@ -78,8 +78,7 @@ impl MachineKind {
             Self::Simulated => {
                 refuse_cpus(cpus.as_ref(), machine)?;
                 files.refuse_to_replace(Path::new(machine))?;
-                parts::of_description(&load(machine)?)
-                    .map_err(|error| Failure::Run(error.to_string()))
+                parts::of_description(&load(machine)?).map_err(Failure::run)
             }
         }
     }
@@ -157,17 +156,9 @@ pub(crate) fn on_machine<J: Job>(
     files: ResultFiles,
     job: &J,
 ) -> Result<(), Failure> {
-    match MachineKind::of(&common.machine) {
-        MachineKind::ThisComputer => on_this_computer(common, files, job),
-        MachineKind::Simulated => on_simulated(common, files, job),
+    if MachineKind::of(&common.machine).is_simulated() {
+        return on_simulated(common, files, job);
     }
-}
-
-fn on_this_computer<J: Job>(
-    common: &CommonArgs,
-    files: ResultFiles,
-    job: &J,
-) -> Result<(), Failure> {
     let host = this_computer(common.cpus.as_ref())?;
     // Wrong arguments are refused before the computer is watched, which takes a while.
     let planned = job.plan(host.topology(), &surroundings::LIMITS);

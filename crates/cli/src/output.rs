@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
-use cellworks_report::json;
+use cellworks_report::{Views, json};
 use clap::ValueEnum;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
@@ -42,9 +42,8 @@ pub(crate) enum Printed {
 /// Fails if standard output is closed, so that no result is computed that cannot be printed.
 pub(crate) fn check_standard_output() -> Result<(), Failure> {
     if standard_output::was_closed() {
-        Err(Failure::Run(
-            "standard output is closed, so nothing can be printed; open it, such as by `> /dev/null`"
-                .to_owned(),
+        Err(Failure::run(
+            "standard output is closed, so nothing can be printed; open it, such as by `> /dev/null`",
         ))
     } else {
         Ok(())
@@ -72,14 +71,6 @@ pub(crate) fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
         ))),
         Ok(()) => Ok(()),
     }
-}
-
-/// The functions that turn a result into each format. Its JSON follows from its type.
-pub(crate) struct Views<R> {
-    /// Returns a table of at most the given number of columns.
-    pub table: fn(&R, usize) -> String,
-    pub csv: fn(&R) -> String,
-    pub html: fn(&R) -> String,
 }
 
 /// The number of columns if there is no terminal, as through a pipe: what most programs take there.
@@ -172,9 +163,8 @@ impl ResultFiles {
 
 /// Prints a result in the given format, and writes its files. If one of the files is standard
 /// output, the result in `format` is printed to standard error instead.
-pub(crate) fn show<R: Serialize>(
-    result: &R,
-    views: &Views<R>,
+pub(crate) fn show(
+    result: &(impl Serialize + Views),
     format: Format,
     printed: Printed,
     files: ResultFiles,
@@ -185,18 +175,14 @@ pub(crate) fn show<R: Serialize>(
         printed
     };
     let view = |format| match format {
-        Some(Format::Table) => (views.table)(result, width()),
+        Some(Format::Table) => result.table(width()),
         Some(Format::Json) => json::render(result),
-        Some(Format::Csv) => (views.csv)(result),
-        None => (views.html)(result),
+        Some(Format::Csv) => result.csv(),
+        None => result.html(),
     };
     let mut end = print_to(&view(Some(format)), printed);
-    for (format, mut file) in files.0 {
-        let saved = match file.write_all(view(format).as_bytes()) {
-            Ok(()) => file.complete(),
-            Err(error) => Err(file.failed(&error)),
-        };
-        end = combine(saved, end);
+    for (format, file) in files.0 {
+        end = combine(file.save(&view(format)), end);
     }
     end
 }

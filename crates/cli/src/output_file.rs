@@ -161,6 +161,13 @@ impl OutputFile {
         ))
     }
 
+    /// Writes the whole file, and moves it to its path: see [`complete`](Self::complete).
+    pub fn save(mut self, text: &str) -> Result<(), Failure> {
+        self.write_all(text.as_bytes())
+            .map_err(|error| self.failed(&error))?;
+        self.complete()
+    }
+
     /// Moves the written file to its path. The new file has the mode of the old file, if there was
     /// one.
     ///

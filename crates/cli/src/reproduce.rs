@@ -1,13 +1,11 @@
 //! `cellworks reproduce`: compares published numbers with simulated numbers.
 
 use cellworks_report::reproduction::Reproduction;
-use cellworks_report::{Trust, reproduction};
 use cellworks_reproduce::{Extent, Paper, Reproducing, Simulated, built_in};
 use serde_json::Value;
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
-use crate::output::Views;
 use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
 use crate::sweep::Header;
 
@@ -23,8 +21,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
             figures,
             takes_long: arguments.all,
         };
-        Reproducing::of(papers.clone(), extent, &built_in)
-            .map_err(|error| Failure::Run(error.to_string()))
+        Reproducing::of(papers.clone(), extent, &built_in).map_err(Failure::run)
     };
     let reproducing = match arguments.sweep.merged_steps() {
         // Curves are simulated only for an HTML page, because they take longer than numbers.
@@ -69,11 +66,6 @@ impl Steps for Reproducing {
     type Report = Reproduction;
 
     const NAME: &'static str = "simulations";
-    const VIEWS: Views<Reproduction> = Views {
-        table: reproduction::table,
-        csv: reproduction::csv,
-        html: reproduction::html,
-    };
 
     fn planned(&self) -> usize {
         Self::planned(self)
@@ -85,9 +77,5 @@ impl Steps for Reproducing {
 
     fn report(self, circumstances: Circumstances, _: &End) -> Reproduction {
         Self::report(self, circumstances.environment)
-    }
-
-    fn trust(report: &Reproduction) -> &Trust {
-        &report.envelope.trust
     }
 }

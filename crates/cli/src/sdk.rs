@@ -23,7 +23,7 @@ const BINARY: &str = "cellworks-sdk";
 pub(crate) struct CcArgs {
     /// The arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
 }
 
 /// Runs a Cell C program on this computer or a simulated machine: see `cellworks exec --help`
@@ -34,19 +34,11 @@ pub(crate) struct CcArgs {
 pub(crate) struct ExecArgs {
     /// The arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<OsString>,
-}
-
-pub(crate) fn cc(arguments: &CcArgs) -> Result<(), Failure> {
-    become_sdk("cc", &arguments.arguments)
-}
-
-pub(crate) fn exec(arguments: &ExecArgs) -> Result<(), Failure> {
-    become_sdk("exec", &arguments.arguments)
+    pub arguments: Vec<OsString>,
 }
 
 /// Makes this process run the second binary, which lies beside this one or on the PATH.
-fn become_sdk(command: &str, arguments: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn become_sdk(command: &str, arguments: &[OsString]) -> Result<(), Failure> {
     let own = env::current_exe().ok();
     let beside = own.map(|own| own.with_file_name(BINARY));
     let beside = beside.filter(|path| path.is_file());

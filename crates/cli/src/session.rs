@@ -23,7 +23,7 @@ use std::thread;
 
 use cellworks_host::Watch;
 use cellworks_report::{
-    Counters, Envelope, Environment, MachineInfo, Reason, ReasonKind, Trust, Words,
+    Counters, Envelope, Environment, MachineInfo, Reason, ReasonKind, Trust, Views, Words,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,7 +32,7 @@ use crate::failure::{Failure, exit_code};
 use crate::interrupt::{GRACE, Interrupt, Press};
 use crate::message::{note, warn};
 use crate::output::Format;
-use crate::output::{Printed, ResultFiles, Views, combine, show};
+use crate::output::{Printed, ResultFiles, combine, show};
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::sweep::{Step, Sweep};
@@ -69,13 +69,21 @@ impl End {
     }
 }
 
+/// Goes on unless `is_over`.
+pub(crate) fn unless(is_over: bool) -> ControlFlow<()> {
+    if is_over {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
 /// The results of a command, step by step. A step is, for example, a measurement.
 pub(crate) trait Steps: Send + 'static {
-    type Report: Serialize;
+    type Report: Serialize + Views + AsRef<Envelope>;
 
     /// A plural noun for the steps, such as `measurements`.
     const NAME: &'static str;
-    const VIEWS: Views<Self::Report>;
 
     fn planned(&self) -> usize;
 
@@ -85,7 +93,10 @@ pub(crate) trait Steps: Send + 'static {
     /// Returns the report of all results. `end` is the reason why the run ends.
     fn report(self, circumstances: Circumstances, end: &End) -> Self::Report;
 
-    fn trust(report: &Self::Report) -> &Trust;
+    /// Returns whether the results are reliable, which decides the exit code.
+    fn trust(report: &Self::Report) -> &Trust {
+        &report.as_ref().trust
+    }
 }
 
 /// The parts of a report besides the results of the steps.
@@ -297,10 +308,7 @@ impl<S: Steps> Session<S> {
         if let Err(message) = kept {
             let _ = self.failed.set(message);
         }
-        match self.end_reason() {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
+        unless(self.end_reason().is_some())
     }
 
     /// Prints warnings, unless the result begins with them.
@@ -442,13 +450,7 @@ impl<S: Steps> Session<S> {
         if done == 0 || !matches!(end, End::Done | End::Spoiled(_)) {
             files.keep_what_is_there();
         }
-        let shown = show(
-            &report,
-            &S::VIEWS,
-            self.options.format,
-            self.options.printed,
-            files,
-        );
+        let shown = show(&report, self.options.format, self.options.printed, files);
         let trust = S::trust(&report);
         let end = match end {
             End::Done if self.options.sweep.is_merged() && done < planned => {

@@ -13,11 +13,11 @@ use cellworks_report::{
     SpeCounters, counters_table,
 };
 use cellworks_sim::{
-    Description, HazardWatch, LoadError, Part, PpeAccess, Sim, SimBuilder, SimError, Window,
+    Description, HazardWatch, LoadError, Part, PpeAccess, Sim, SimBuilder, Window,
 };
 use cellworks_stats::Limits;
 
-use crate::args::{Hazards, SimulationArgs, span};
+use crate::args::{SimulationArgs, span};
 use crate::failure::Failure;
 use crate::message::warn;
 use crate::output::{Printed, ResultFiles, combine, print_to, width};
@@ -144,8 +144,11 @@ impl Simulated {
     ) -> Result<(Self, P), Failure> {
         files.refuse_to_replace(machine)?;
         // A machine that cannot do the work is refused before a file is written.
-        let no_memory = |error: SimError| Failure::Run(error.to_string());
-        let plan = plan(Sim::new(description.clone()).map_err(no_memory)?.topology())?;
+        let plan = plan(
+            Sim::new(description.clone())
+                .map_err(Failure::run)?
+                .topology(),
+        )?;
         let title = description.title.clone();
         let how = Simulation {
             description: description.name.clone(),
@@ -153,12 +156,8 @@ impl Simulated {
             system_calls: flags.system_calls,
         };
         let again = flags.bottleneck.then(|| (description.clone(), flags.limit));
-        let mut builder = builder(description, &how, flags.limit).hazards(match flags.hazards {
-            None => usual,
-            Some(Hazards::Off) => HazardWatch::Off,
-            Some(Hazards::Warn) => HazardWatch::Warn,
-            Some(Hazards::Error) => HazardWatch::Error,
-        });
+        let hazards = flags.hazards.unwrap_or(usual);
+        let mut builder = builder(description, &how, flags.limit).hazards(hazards);
         builder = builder.window(if flags.after_start || flags.bottleneck {
             Window::AfterStart
         } else {
@@ -173,7 +172,7 @@ impl Simulated {
             builder = builder.trace(Box::new(trace.clone()));
         }
         let simulated = Self {
-            sim: set(builder).build().map_err(no_memory)?,
+            sim: set(builder).build().map_err(Failure::run)?,
             title,
             how,
             trace,

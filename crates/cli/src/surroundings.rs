@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cellworks_host::{Conditions, CpusError, Host, HostBuilder, HostError, MemoryLeft, Watch};
+use cellworks_host::{Conditions, Host, HostBuilder, HostError, MemoryLeft, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_machine::sizes::rounded;
 use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
@@ -28,7 +28,7 @@ const ADDRESS_SPACE_BYTES_MIN: usize = 256 << 20;
 /// Fails if a run would exceed the limit of the address space. The run needs `bytes` in addition to
 /// [`ADDRESS_SPACE_BYTES_MIN`]. `what` is the name of the run in the message.
 pub(crate) fn check_address_space(what: &str, bytes: usize) -> Result<(), Failure> {
-    let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
+    let left = MemoryLeft::by_address_space().map_err(Failure::run)?;
     let need = ADDRESS_SPACE_BYTES_MIN.saturating_add(bytes);
     match left {
         Some(left) if left.bytes < need as u64 => Err(Failure::Run(format!(
@@ -64,7 +64,7 @@ pub(crate) fn this_computer_with(
         HostError::Chosen { .. } | HostError::ChosenTwice { .. } => {
             Failure::Usage(format!("--cpus: {error}"))
         }
-        error => Failure::Run(error.to_string()),
+        error => Failure::run(error),
     })?;
     Ok(Box::leak(Box::new(host)))
 }
@@ -78,11 +78,10 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Reads the state of the computer, which takes 0.25 s, and begins to watch its CPUs.
     pub fn of(host: &'static Host) -> Result<Self, Failure> {
-        let failed = |error: CpusError| Failure::Run(error.to_string());
         Ok(Self {
             host,
-            before: host.conditions().map_err(failed)?,
-            watch: host.watch().map_err(failed)?,
+            before: host.conditions().map_err(Failure::run)?,
+            watch: host.watch().map_err(Failure::run)?,
         })
     }
 

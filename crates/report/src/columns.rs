@@ -14,6 +14,7 @@ const GAP: u16 = 2;
 const LONG: usize = 30;
 
 /// Headings, and rows of cells. Columns are aligned to the right, except those with texts.
+#[derive(Clone)]
 pub(crate) struct Table {
     /// Empty for a table without headings.
     pub headings: Vec<String>,
@@ -46,33 +47,65 @@ impl Table {
         self
     }
 
-    pub fn without_empty_columns(mut self) -> Self {
-        let is_used: Vec<bool> = (0..self.headings.len())
-            .map(|at| self.rows.iter().any(|row| !row[at].is_empty()))
+    /// Keeps the columns for which `is_kept` returns true, given the heading and the cells.
+    pub fn retain_columns(&mut self, mut is_kept: impl FnMut(&str, &[&str]) -> bool) {
+        let kept: Vec<bool> = (0..self.headings.len())
+            .map(|at| {
+                let cells: Vec<&str> = self.rows.iter().map(|row| row[at].as_str()).collect();
+                is_kept(&self.headings[at], &cells)
+            })
             .collect();
         for line in self.rows.iter_mut().chain([&mut self.headings]) {
-            let mut is_used = is_used.iter();
-            line.retain(|_| is_used.next() == Some(&true));
+            let mut kept = kept.iter();
+            line.retain(|_| kept.next() == Some(&true));
         }
-        self
+        let before = |at: usize| kept[..at].iter().filter(|kept| **kept).count();
+        self.texts.retain(|at| kept[*at]);
+        self.texts.iter_mut().for_each(|at| *at = before(*at));
     }
 
-    /// Arranges the cells in columns.
-    pub fn text(&self) -> String {
-        self.aligned(None, false)
-    }
-
-    /// Like [`text`](Self::text), but long cells are broken so that a line has at most `width`
-    /// characters. Cells of the first column are only broken if they are longer than half of
-    /// `width`. No number is broken: if the numbers and the longest words of the texts need more
-    /// than `width`, the lines are longer.
-    pub fn within(&self, width: usize) -> String {
-        let text = self.aligned(Some(width), false);
-        if self.is_torn(&text) {
-            self.aligned(Some(width), true)
-        } else {
-            text
+    /// Arranges the cells in columns. If a `width` is given, long cells are broken so that a line
+    /// has at most this number of characters. Cells of the first column are only broken if they
+    /// are longer than half of it. No number is broken: if the numbers and the longest words of
+    /// the texts need more than `width`, the lines are longer.
+    pub fn text(&self, width: Option<usize>) -> String {
+        let mut table = comfy_table::Table::new();
+        if let Some(width) = width {
+            let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
+            table
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(width);
         }
+        let headings = (!self.headings.is_empty()).then_some(&self.headings);
+        table
+            .load_style(presets::NOTHING)
+            .add_rows(headings.into_iter().chain(&self.rows));
+        let names = table.column_max_content_widths().first().copied();
+        let half = table.width().map(|width| width / 2);
+        if let (Some(names), Some(half), Some(first)) = (names, half, table.column_mut(0))
+            && names <= half
+            && self.texts.contains(&0)
+        {
+            first.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        for (at, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, GAP));
+            if !self.texts.contains(&at) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let text = trimmed(&table.to_string());
+        if width.is_none() || !self.is_torn(&text) {
+            return text;
+        }
+        for (at, column) in table.column_iter_mut().enumerate() {
+            if column.constraint().is_none() {
+                // A width includes the gap.
+                let width = self.longest_word(at).saturating_add(GAP);
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+            }
+        }
+        trimmed(&table.to_string())
     }
 
     /// Returns whether a number of the table is not whole in its text.
@@ -91,44 +124,6 @@ impl Table {
         let words = cells.flat_map(|cell| cell.split_whitespace());
         let longest = words.map(|word| word.chars().count()).max();
         u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX)
-    }
-
-    /// Arranges the cells, in at most `width` characters if it is given. If `keeps_words`, no
-    /// column is narrower than its longest word.
-    fn aligned(&self, width: Option<usize>, keeps_words: bool) -> String {
-        let mut table = comfy_table::Table::new();
-        if let Some(width) = width {
-            let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
-            table
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width);
-        }
-        let headings = (!self.headings.is_empty()).then_some(&self.headings);
-        table
-            .load_style(presets::NOTHING)
-            .add_rows(headings.into_iter().chain(&self.rows));
-        if keeps_words {
-            for (at, column) in table.column_iter_mut().enumerate() {
-                // A width includes the gap.
-                let width = self.longest_word(at).saturating_add(GAP);
-                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
-            }
-        }
-        let names = table.column_max_content_widths().first().copied();
-        let half = table.width().map(|width| width / 2);
-        if let (Some(names), Some(half), Some(first)) = (names, half, table.column_mut(0))
-            && names <= half
-            && self.texts.contains(&0)
-        {
-            first.set_constraint(ColumnConstraint::ContentWidth);
-        }
-        for (at, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, GAP));
-            if !self.texts.contains(&at) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        trimmed(&table.to_string())
     }
 
     pub fn page(&self) -> Markup {

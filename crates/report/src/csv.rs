@@ -5,7 +5,7 @@ use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 
 use crate::machine_info::MachineInfo;
 use crate::report::Report;
-use crate::text::{between, buffers, doubts_of};
+use crate::text::{doubts_of, name_in_json};
 
 /// The name of a column, and a function that returns a measurement's field in it.
 type Column = (&'static str, fn(&Measurement) -> String);
@@ -17,8 +17,10 @@ const COLUMNS: [Column; 20] = [
     ("spes", |m| m.parameters.spes.to_string()),
     ("cell", |m| m.parameters.cell.to_string()),
     ("module", |m| or_empty(m.parameters.module)),
-    ("between", |m| between(m.parameters.between).to_owned()),
-    ("buffers", |m| or_empty(m.parameters.buffers.map(buffers))),
+    ("between", |m| name_in_json(m.parameters.between)),
+    ("buffers", |m| {
+        or_empty(m.parameters.buffers.map(name_in_json))
+    }),
     ("iterations", |m| m.iterations.to_string()),
     ("rounds", |m| m.rounds.to_string()),
     ("samples", |m| m.samples.to_string()),

@@ -33,7 +33,7 @@ pub fn render(matrix: &Matrix, machine: &MachineInfo, width: usize) -> String {
     }
     if !matrix.classes.is_empty() {
         text.push('\n');
-        text += &classes(matrix, "", time).translated(words).text();
+        text += &classes(matrix, "", time).translated(words).text(None);
     }
     if let Some(sentences) = text::nearest_and_farthest(matrix, machine) {
         text += &text::wrapped(&sentences, "", width);

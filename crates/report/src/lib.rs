@@ -48,6 +48,7 @@ pub mod schema;
 pub mod sweep;
 pub mod table;
 mod text;
+mod views;
 mod words;
 
 pub use compare::Comparison;
@@ -76,4 +77,16 @@ pub use report::Report;
 pub use reproduction::Reproduction;
 pub use sweep::{MappingTimes, SweepInfo, SweepReport};
 pub use text::{WIDTH, bandwidth, size, time, title, wrapped};
+pub use views::Views;
 pub use words::Words;
+
+views::views! {
+    Report: table::render, csv::render, html::render, envelope;
+    ProgramReport: program::table, program::csv, program::html, envelope;
+    SweepReport: sweep::table, sweep::csv, sweep::html, found.envelope;
+    PlacementReport: placement::table, placement::csv, placement::html, envelope;
+    ExplanationReport: explanation::table, explanation::csv, explanation::html, envelope;
+    Comparison: compare::table, compare::csv, compare::html, envelope;
+    Reproduction: reproduction::table, reproduction::csv, reproduction::html, envelope;
+    MachineReport: machine::table, machine::csv, machine::html;
+}

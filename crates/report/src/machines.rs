@@ -71,12 +71,12 @@ pub fn table(list: &Machines, width: usize) -> String {
         ]
     };
     let headings = ["name", "SPEs", "Cells", "memory", "interconnect", "title"];
-    Table::new(headings, list.machines.iter().map(row), [0, 4, 5]).within(width)
+    Table::new(headings, list.machines.iter().map(row), [0, 4, 5]).text(Some(width))
 }
 
 /// Arranges rows of text in at most `width` columns. The first row has the headings.
 pub fn rows<const N: usize>(rows: impl Iterator<Item = [String; N]>, width: usize) -> String {
-    Table::new([""; 0], rows, 0..N).within(width)
+    Table::new([""; 0], rows, 0..N).text(Some(width))
 }
 
 /// Returns the list as CSV: a header, and a line for each machine.

@@ -4,7 +4,9 @@ use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::{Measurement, Setting};
 
 use crate::columns::Table;
-use crate::text::{added_ns, buffers, doubts_of, ends, figures, interval_percent, pages, whole};
+use crate::text::{
+    added_ns, doubts_of, ends, figures, interval_percent, name_in_json, pages, whole,
+};
 
 /// Who reads a table. Columns of a terminal are narrow, so each time has its unit. On a page the
 /// unit is in the heading.
@@ -29,13 +31,13 @@ type FixedColumn = ([&'static str; 2], Cell);
 
 /// The columns before the columns of the settings.
 const BEFORE_SETTINGS: [FixedColumn; 8] = [
-    (["between"; 2], Same(|m| Some(ends(m).to_owned()))),
+    (["between"; 2], Same(|m| Some(ends(m)))),
     (["SPEs"; 2], Same(|m| Some(m.parameters.spes.to_string()))),
     (["Cell"; 2], Same(|m| Some(m.parameters.cell.to_string()))),
     (["module"; 2], Same(|m| text(m.parameters.module))),
     (
         ["buffers"; 2],
-        Same(|m| text(m.parameters.buffers.map(buffers))),
+        Same(|m| m.parameters.buffers.map(name_in_json)),
     ),
     (
         ["list", "list elements"],
@@ -103,42 +105,37 @@ fn text(value: Option<impl ToString>) -> Option<String> {
     value.map(|value| value.to_string())
 }
 
-/// A column of a table: its heading, and a function that returns the text of a measurement.
-pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
-
-/// Returns the columns for measurements of one function, without those that have no text.
-pub(crate) fn columns_of(group: &[Measurement], reader: Reader) -> Vec<Column> {
+/// Returns the measurements of one function as a table, without columns that have no text.
+pub(crate) fn table_of(group: &[Measurement], reader: Reader) -> Table {
     let at = reader as usize;
-    let fixed = |(headings, cell): FixedColumn| -> Column {
-        let heading = headings[at];
-        match cell {
-            Same(text) => (heading, Box::new(text)),
-            Nanoseconds(ns) => (heading, Box::new(move |m| ns(m).map([time, figures][at]))),
-            Each(texts) => (heading, Box::new(texts[at])),
-        }
+    let fixed = |(headings, cell): FixedColumn| {
+        let cell = |m: &Measurement| match cell {
+            Same(text) => text(m),
+            Nanoseconds(ns) => ns(m).map([time, figures][at]),
+            Each(texts) => texts[at](m),
+        };
+        (headings[at], group.iter().map(cell).collect())
     };
-    let settings = Setting::shown().map(|(setting, shown)| -> Column {
-        let heading = [shown.heading, shown.long_heading][at];
-        (
-            heading,
-            Box::new(|m| text((setting.get)(&m.parameters.settings))),
-        )
+    let settings = Setting::shown().map(|(setting, shown)| {
+        let cell = |m: &Measurement| text((setting.get)(&m.parameters.settings));
+        let headings = [shown.heading, shown.long_heading];
+        (headings[at], group.iter().map(cell).collect())
     });
-    let all = BEFORE_SETTINGS.into_iter().map(fixed).chain(settings);
-    all.chain(AFTER_SETTINGS.into_iter().map(fixed))
-        .filter(|(_, value)| group.iter().any(|m| value(m).is_some()))
-        .collect()
-}
-
-pub(crate) fn table_of(group: &[Measurement], columns: &[Column]) -> Table {
-    let headings = || columns.iter().map(|(heading, _)| *heading);
-    let row = |m| {
-        columns
-            .iter()
-            .map(move |(_, value)| value(m).unwrap_or_default())
+    let before = BEFORE_SETTINGS.into_iter().map(fixed);
+    let after = AFTER_SETTINGS.into_iter().map(fixed);
+    let columns: Vec<(&str, Vec<Option<String>>)> = before.chain(settings).chain(after).collect();
+    let texts = columns.iter().map(|(heading, _)| TEXTS.contains(heading));
+    let row = |row: usize| {
+        let cells = columns.iter().map(move |(_, cells)| cells[row].clone());
+        cells.map(Option::unwrap_or_default)
     };
-    let texts = headings()
-        .enumerate()
-        .filter(|(_, heading)| TEXTS.contains(heading));
-    Table::new(headings(), group.iter().map(row), texts.map(|(at, _)| at))
+    let mut table = Table::new(
+        columns.iter().map(|(heading, _)| *heading),
+        (0..group.len()).map(row),
+        (0..)
+            .zip(texts)
+            .filter_map(|(at, is_text)| is_text.then_some(at)),
+    );
+    table.retain_columns(|_, cells| cells.iter().any(|cell| !cell.is_empty()));
+    table
 }

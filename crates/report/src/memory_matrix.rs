@@ -55,7 +55,7 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
             });
             let headings = iter::once(what.to_owned()).chain(headings);
             text.push('\n');
-            text += &Table::new(headings, rows, [0]).text();
+            text += &Table::new(headings, rows, [0]).text(None);
         }
     }
     text

@@ -11,11 +11,11 @@ use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::envelope::{Envelope, ReasonKind, SCHEMA_VERSION, Trust};
-use crate::explanation::{self, ExplainedPlacement, ExplanationReport};
-use crate::html;
-use crate::placement::{self, PictureDrawing, PictureLine, PlacementReport};
-use crate::program::{self, ProgramReport};
+use crate::explanation::{ExplainedPlacement, ExplanationReport};
+use crate::placement::{PictureDrawing, PictureLine, PlacementReport};
+use crate::program::ProgramReport;
 use crate::report::Report;
+use crate::views::Views;
 
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
@@ -44,14 +44,19 @@ pub enum Measured {
 }
 
 impl Measured {
+    /// Returns the views of the report, its envelope and its results.
+    fn parts(&self) -> (&dyn Views, &Envelope, &[Finding]) {
+        match self {
+            Self::Stats(report) => (report, &report.envelope, &report.results),
+            Self::Program(report) => (report, &report.envelope, &report.results),
+            Self::Placement(report) => (report, &report.envelope, &report.results),
+            Self::Explanation(report) => (report, &report.envelope, &report.results),
+        }
+    }
+
     /// Returns the part that the results of all commands have in common.
     pub fn envelope(&self) -> &Envelope {
-        match self {
-            Self::Stats(report) => &report.envelope,
-            Self::Program(report) => &report.envelope,
-            Self::Placement(report) => &report.envelope,
-            Self::Explanation(report) => &report.envelope,
-        }
+        self.parts().1
     }
 
     /// Returns the command that printed the report, with its program: `stats`, or `run aes`.
@@ -67,12 +72,7 @@ impl Measured {
 
     /// Returns the page that the command writes with `--html`.
     pub fn html(&self) -> String {
-        match self {
-            Self::Stats(report) => html::render(report),
-            Self::Program(report) => program::html(report),
-            Self::Placement(report) => placement::html(report),
-            Self::Explanation(report) => explanation::html(report),
-        }
+        self.parts().0.html()
     }
 
     /// Removes the measurements and matrices that have doubts from a report of `stats`, and returns
@@ -128,12 +128,7 @@ impl Measured {
 
     /// Returns the results that follow from what was measured or computed.
     pub(crate) fn results(&self) -> &[Finding] {
-        match self {
-            Self::Stats(report) => &report.results,
-            Self::Program(report) => &report.results,
-            Self::Placement(report) => &report.results,
-            Self::Explanation(report) => &report.results,
-        }
+        self.parts().2
     }
 
     fn is_empty(&self) -> bool {

@@ -2,12 +2,13 @@
 
 use cellworks_stats::Measurement;
 
+use crate::columns::Table;
 use crate::envelope::{Conditions, Envelope, NotMeasured};
 use crate::machine_info::MachineInfo;
-use crate::measurements::{Column, OUTLIERS, Reader, columns_of, table_of};
+use crate::measurements::{OUTLIERS, Reader, table_of};
 use crate::report::Report;
 use crate::text::{
-    self, bold, figures, finding_name, finding_parameters, finding_value, parts_of, whole,
+    self, bold, figures, finding_name, finding_parameters, in_unit, parts_of, whole,
 };
 use crate::words::Words;
 use crate::{counters, heat_map, memory_matrix};
@@ -39,28 +40,36 @@ pub fn render(report: &Report, width: usize) -> String {
         text += &surroundings(host, width);
     }
     text += &cautions(&report.envelope, width);
-    text += &section("Trustworthy", text::trusted(report), width);
-    text += &section("Still trustworthy", text::still_trusted(report), width);
+    text += &section("Trustworthy", text::trusted(report), words, width);
+    text += &section(
+        "Still trustworthy",
+        text::still_trusted(report),
+        words,
+        width,
+    );
     let heading = if text::is_all_doubtful(&report.advice) {
         format!("Advice ({})", text::ALL_DOUBTFUL)
     } else {
         "Advice".to_owned()
     };
-    let advice = text::advice(&report.advice).into_iter();
-    text += &section(&heading, advice.map(|advice| words.say(&advice)), width);
+    text += &section(&heading, text::advice(&report.advice), words, width);
     let results = report.results.iter().map(|finding| {
-        let line = format!("{}: {}", finding_name(finding), finding_value(finding));
+        let line = format!(
+            "{}: {}",
+            finding_name(finding),
+            in_unit(finding.value, &finding.unit)
+        );
         let line = match finding_parameters(finding) {
             parameters if parameters.is_empty() => line,
             parameters => format!("{line} ({parameters})"),
         };
-        words.say(&if finding.doubtful {
+        if finding.doubtful {
             format!("{line} {}", text::DOUBTFUL)
         } else {
             line
-        })
+        }
     });
-    text += &section("Results", results, width);
+    text += &section("Results", results, words, width);
     if !report.measurements.is_empty() {
         text += &format!("\n{}\n", bold("Measurements"));
         text += &text::wrapped(OF_NUMBERS, "", width);
@@ -96,11 +105,11 @@ pub fn render(report: &Report, width: usize) -> String {
     if let Some(counters) = &report.counters {
         text += &counters::table(counters, width);
     }
-    let two_states = text::two_states(&report.measurements).into_iter();
-    text += &section("Two states", two_states.map(|line| words.say(&line)), width);
-    let missing = not_measured(&report.not_measured).into_iter();
-    text += &section("Not measured", missing.map(|line| words.say(&line)), width);
-    text + &section("Next", next(report), width)
+    let two_states = text::two_states(&report.measurements);
+    text += &section("Two states", two_states, words, width);
+    let missing = not_measured(&report.not_measured);
+    text += &section("Not measured", missing, words, width);
+    text + &section("Next", next(report), words, width)
 }
 
 /// Returns commands that a user may want to run after everything was measured on a computer.
@@ -184,20 +193,20 @@ pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     let warnings = ("Warnings", envelope.environment.warnings.clone());
     let all = text::doubts(envelope).into_iter().chain([warnings]);
     all.fold(String::new(), |text, (heading, sentences)| {
-        let sentences = sentences.iter().map(|sentence| words.say(sentence));
-        text + &section(heading, sentences, width)
+        text + &section(heading, sentences, words, width)
     })
 }
 
-/// Returns a heading with a list of points. Without points the text is empty.
+/// Returns a heading with a list of points in the words of the machine. Without points the text is empty.
 pub(crate) fn section(
     heading: &str,
     points: impl IntoIterator<Item = String>,
+    words: Words<'_>,
     width: usize,
 ) -> String {
     let points: String = points
         .into_iter()
-        .map(|point| text::wrapped(&format!("- {point}"), "  ", width))
+        .map(|point| text::wrapped(&format!("- {}", words.say(&point)), "  ", width))
         .collect();
     if points.is_empty() {
         return points;
@@ -207,9 +216,9 @@ pub(crate) fn section(
 
 /// Returns the table of one function, without the columns that do not fit into `width`.
 fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
-    let mut shown = columns_of(group, Reader::Terminal);
-    let lines_of = |shown: &[Column]| table_of(group, shown).translated(words).text();
-    let fits = |shown: &[Column]| {
+    let mut shown = table_of(group, Reader::Terminal);
+    let lines_of = |shown: &Table| shown.clone().translated(words).text(None);
+    let fits = |shown: &Table| {
         let lines = lines_of(shown);
         lines.lines().all(|line| line.chars().count() <= width)
     };
@@ -218,9 +227,9 @@ fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
         if fits(&shown) {
             break;
         }
-        let before = shown.len();
-        shown.retain(|(heading, _)| *heading != next);
-        if next == OUTLIERS && shown.len() < before {
+        let before = shown.headings.len();
+        shown.retain_columns(|heading, _| heading != next);
+        if next == OUTLIERS && shown.headings.len() < before {
             let outliers: usize = group.iter().map(|m| m.outliers).sum();
             let samples: usize = group.iter().map(|m| m.samples).sum();
             below = format!(
@@ -229,7 +238,7 @@ fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
                 whole(samples)
             );
             if !fits(&shown) {
-                above = common(group, &mut shown, words);
+                above = common(&mut shown, words);
             }
         }
     }
@@ -237,13 +246,12 @@ fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
 }
 
 /// Removes columns of [`COMMON`] with equal values in all rows, and returns a line of the values.
-fn common(group: &[Measurement], shown: &mut Vec<Column>, words: Words<'_>) -> String {
+fn common(shown: &mut Table, words: Words<'_>) -> String {
     let mut equal = Vec::new();
-    shown.retain(|(heading, value)| {
-        let first = value(&group[0]);
-        let is_common = COMMON.contains(heading) && group.iter().all(|m| value(m) == first);
+    shown.retain_columns(|heading, cells| {
+        let is_common = COMMON.contains(&heading) && cells.iter().all(|cell| *cell == cells[0]);
         if is_common {
-            equal.push(format!("{heading} {}", first.unwrap_or_default()));
+            equal.push(format!("{heading} {}", cells[0]));
         }
         !is_common
     });

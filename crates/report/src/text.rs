@@ -7,7 +7,7 @@ use cellworks_stats::{
     Advice, Between, Buffers, Choice, Doubt, Finding, Function, Interval, Matrix, Measurement,
     PairTime, Parameters, Polling, Primitive, Setting, Storage,
 };
-
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::envelope::{Conditions, CpuLeftOut, Envelope};
@@ -77,21 +77,20 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         .fold(function.to_string(), |title, part| title + &part)
 }
 
-/// Returns the name of `between` in JSON.
-pub(crate) const fn between(between: Between) -> &'static str {
-    match between {
-        Between::PpeSpe => "ppe-spe",
-        Between::SpeSpe => "spe-spe",
-        Between::MemorySpe => "memory-spe",
+/// Returns the name of a value in JSON. The value is that of an `enum` without fields.
+pub(crate) fn name_in_json(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        other => unreachable!("{other:?} is no name"),
     }
 }
 
 /// Returns the two ends of a communication, as tables name them. If the data is in a cache, the
 /// name is `cache-spe`, and not `memory-spe` as in JSON.
-pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
+pub(crate) fn ends(measurement: &Measurement) -> String {
     match place(measurement.lies_in) {
-        Some(ends) => ends,
-        None => between(measurement.parameters.between),
+        Some(ends) => ends.to_owned(),
+        None => name_in_json(measurement.parameters.between),
     }
 }
 
@@ -176,17 +175,10 @@ fn shared_cpu(measurement: &Measurement) -> Option<String> {
         format!(
             "{}, {}: {other} and SPE {} share one CPU and take turns on it, so the time is not one between CPUs.",
             title(measurement.function, &measurement.parameters),
-            between(measurement.parameters.between),
+            name_in_json(measurement.parameters.between),
             spes.join(", ")
         )
     })
-}
-
-pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
-    match buffers {
-        Buffers::Shared => "shared",
-        Buffers::Private => "private",
-    }
 }
 
 /// Returns the parts of a machine with their counts: `64 SPEs, 1 Cell, 2 memory modules`.
@@ -388,14 +380,14 @@ pub(crate) fn in_words(name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn finding_value(finding: &Finding) -> String {
-    let Finding { value, unit, .. } = finding;
-    match unit.as_str() {
-        "ns" => time(*value),
-        "bytes" if *value >= 0.0 && value.fract() == 0.0 => size(*value as usize),
-        "bytes/s" if *value >= 0.0 => bandwidth(*value as u64),
-        "1" | "" => figures(*value),
-        unit => format!("{} {unit}", figures(*value)),
+/// Formats the value of a finding with its unit.
+pub(crate) fn in_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => time(value),
+        "bytes" if value >= 0.0 && value.fract() == 0.0 => size(value as usize),
+        "bytes/s" if value >= 0.0 => bandwidth(value as u64),
+        "1" | "" => figures(value),
+        unit => format!("{} {unit}", figures(value)),
     }
 }
 

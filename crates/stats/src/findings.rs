@@ -104,13 +104,18 @@ fn caches_and_memory(mut chases: Vec<Chase>, cache_levels: Option<usize>) -> Vec
     let curve = by_size(&chases);
     for (cache, level) in caches(&curve, cache_levels).iter().zip(1_usize..) {
         let level = [("level", level.into())];
-        findings.push(finding(
+        findings.push(Finding::new(
             "cache_bytes",
             cache.bytes as f64,
             "bytes",
             level.clone(),
         ));
-        findings.push(finding("cache_latency_ns", cache.latency_ns, "ns", level));
+        findings.push(Finding::new(
+            "cache_latency_ns",
+            cache.latency_ns,
+            "ns",
+            level,
+        ));
     }
     if let Some(beyond_caches) = beyond_caches(&curve) {
         chases.retain(|chase| chase.table_bytes >= beyond_caches);
@@ -118,24 +123,6 @@ fn caches_and_memory(mut chases: Vec<Chase>, cache_levels: Option<usize>) -> Vec
         findings.extend(in_flight(&chases, "misses"));
     }
     findings
-}
-
-fn finding<const N: usize>(
-    name: &str,
-    value: f64,
-    unit: &str,
-    parameters: [(&str, serde_json::Value); N],
-) -> Finding {
-    Finding {
-        name: name.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        parameters: parameters
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-        doubtful: false,
-    }
 }
 
 struct Chase {
@@ -291,7 +278,7 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
             ("table_bytes", chase.table_bytes.into()),
             ("loading_spes", chase.loading_spes.into()),
         ];
-        finding("memory_latency_ns", chase.ns, "ns", parameters)
+        Finding::new("memory_latency_ns", chase.ns, "ns", parameters)
     };
     by_one()
         .filter(|chase| Some(chase.table_bytes) == table)
@@ -319,7 +306,7 @@ fn in_flight(chases: &[Chase], what: &str) -> Option<Finding> {
         ("chains", chains.into()),
     ];
     let name = format!("{what}_in_flight");
-    Some(finding(&name, in_flight, what, parameters))
+    Some(Finding::new(&name, in_flight, what, parameters))
 }
 
 fn to_a_tenth(number: f64) -> f64 {
@@ -352,7 +339,7 @@ fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
         ];
         (*bytes > LINE_BYTES).then(|| {
             let lines = to_a_tenth(latency_ns * bytes_per_ns / LINE_BYTES as f64);
-            finding("lines_in_flight", lines, "lines", parameters)
+            Finding::new("lines_in_flight", lines, "lines", parameters)
         })
     };
     by_place.into_iter().filter_map(lines).collect()
@@ -381,7 +368,7 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     };
     let bandwidth = |(spes, bandwidth): (usize, u64)| {
         let parameters = [("spes", spes.into()), ("block_bytes", bytes.into())];
-        finding(
+        Finding::new(
             "copy_bandwidth_bytes_per_s",
             bandwidth as f64,
             "bytes/s",
@@ -402,7 +389,7 @@ fn words_to_waiting_spes(name: &str, measurements: &[Measurement]) -> Vec<Findin
             ("cell", parameters.cell.into()),
             ("spes", parameters.spes.into()),
         ];
-        finding(name, measurement.latency_ns.p50, "ns", parameters)
+        Finding::new(name, measurement.latency_ns.p50, "ns", parameters)
     });
     found.collect()
 }

@@ -252,6 +252,27 @@ pub struct Finding {
     pub doubtful: bool,
 }
 
+impl Finding {
+    /// Makes a finding that is not doubtful.
+    pub fn new<N: Into<String>>(
+        name: &str,
+        value: f64,
+        unit: &str,
+        parameters: impl IntoIterator<Item = (N, serde_json::Value)>,
+    ) -> Self {
+        let parameters = parameters.into_iter();
+        Self {
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            parameters: parameters
+                .map(|(name, value)| (name.into(), value))
+                .collect(),
+            doubtful: false,
+        }
+    }
+}
+
 /// A recommendation, and the figures that support it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -72,9 +72,8 @@ pub(crate) fn run(arguments: &BindArgs) -> Result<(), Failure> {
     let job = solution::job(file, arguments.nodes.as_ref())?;
     let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
     if arguments.node.is_some() && arguments.tool != Some(Tool::Systemd) {
-        return Err(Failure::Usage(
-            "--node chooses the node of --for systemd; leave it out: the files for other tools have all nodes"
-                .to_owned(),
+        return Err(Failure::usage(
+            "--node chooses the node of --for systemd; leave it out: the files for other tools have all nodes",
         ));
     }
     if let Some(why) = of_missing_cpus(&job) {

@@ -515,11 +515,10 @@ fn of_levels(line: &str) -> Result<Places, Failure> {
 /// Reads a square table of latencies, whose row and column n belong to CPU n unless the table names
 /// others, or a target of Scotch.
 fn of_text(file: &Path) -> Result<Places, Failure> {
-    let (costs, named) =
-        match read::costs(file).map_err(|error| Failure::Usage(error.to_string()))? {
-            TextCosts::Latencies(costs, named) => (costs, named),
-            TextCosts::Target(costs) => return Ok(Places::of(costs, None, file)),
-        };
+    let (costs, named) = match read::costs(file).map_err(Failure::usage)? {
+        TextCosts::Latencies(costs, named) => (costs, named),
+        TextCosts::Target(costs) => return Ok(Places::of(costs, None, file)),
+    };
     let named = named.filter(|cpus| cpus.iter().all(|cpu| *cpu < CPUS_MAX));
     let cpus = match named {
         Some(cpus) => Cpus::of_one(cpus, Numbers::InTable),
@@ -560,7 +559,7 @@ fn topology(file: &Path) -> Result<Places, Failure> {
         cpus,
         cores,
         is_in_nanoseconds,
-    } = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
+    } = read::hwloc(file).map_err(Failure::usage)?;
     let mut cpus = Cpus::of_one(cpus, Numbers::Named);
     for (place, core) in cpus.of_places.iter_mut().zip(cores) {
         place.core = core;
@@ -584,7 +583,7 @@ fn measured(file: &Path) -> Result<Places, Failure> {
                 other.printed_by()
             )));
         }
-        Err(error) => return Err(Failure::Usage(error.to_string())),
+        Err(error) => return Err(Failure::usage(error)),
     };
     let Report {
         envelope, matrices, ..

@@ -156,10 +156,9 @@ fn in_the_job(job: &JobBinding) -> Result<usize, Failure> {
         return match process.node {
             Some((here, _)) if here == *node => Ok(*cpu),
             Some((here, variable)) => elsewhere(&format!("node {here} ({variable})"), name, ""),
-            None => Err(Failure::Usage(
+            None => Err(Failure::usage(
                 "the placement does not name its nodes, and the launcher does not number them; name them with \
-                 --nodes, such as --nodes n01,n02"
-                    .to_owned(),
+                 --nodes, such as --nodes n01,n02",
             )),
         };
     }

@@ -8,7 +8,6 @@ use cellworks_machine::SpeId;
 use cellworks_mapping::{Costs, Place, Placement, Problem, Volumes, read};
 use cellworks_report::{
     Envelope, Environment, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad,
-    explanation,
 };
 use cellworks_sim::Ways;
 use cellworks_stats::Finding;
@@ -20,7 +19,7 @@ use super::solution;
 use crate::args::{OutputArgs, input, refuse_standard_input_twice};
 use crate::failure::Failure;
 use crate::message::warn;
-use crate::output::{Printed, Views, show};
+use crate::output::{Printed, show};
 use crate::surroundings::environment_of_a_simulation;
 
 const AFTER_HELP: &str = "\
@@ -158,18 +157,7 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
             true,
         ),
     };
-    let views = Views {
-        table: explanation::table,
-        csv: explanation::csv,
-        html: explanation::html,
-    };
-    show(
-        &explanation,
-        &views,
-        format,
-        Printed::ToStandardOutput,
-        files,
-    )
+    show(&explanation, format, Printed::ToStandardOutput, files)
 }
 
 fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
@@ -183,7 +171,7 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
             words => words,
         };
         let mapping = Mapping::parse(name, tasks, if named == tasks { tasks } else { places });
-        let mapping = mapping.map_err(|error| Failure::Usage(error.to_string()))?;
+        let mapping = mapping.map_err(Failure::usage)?;
         let spes = mapping.spe_of_each_task();
         spes.iter().map(|spe| spe.index()).collect()
     } else if let Some(places) = listed(name) {
@@ -194,7 +182,7 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
             Ok(places) => places,
             // A mapping begins with a number, and JSON does not.
             Err(error) if begins_with_a_digit(name) => {
-                return Err(Failure::Usage(error.to_string()));
+                return Err(Failure::usage(error));
             }
             Err(_) if is_no_json(name) => {
                 return Err(wrong(

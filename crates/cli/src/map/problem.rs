@@ -7,11 +7,11 @@ use cellworks_mapping::read::{self, Counted, ReadError, Tasks};
 use cellworks_mapping::{Pattern, Volumes};
 use cellworks_stats::Finding;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use serde_json::Value;
 
 use super::costs::{CpusOfRows, Nodes, Places, name_of};
-use crate::args::{input, kept, such_as};
+use crate::args::{input, kept, one_of, such_as};
 use crate::failure::Failure;
 
 /// The volumes between tasks, and the costs between places. A command that reads tasks from a file
@@ -66,12 +66,7 @@ pub(crate) struct ProblemArgs {
 }
 
 pub(super) fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
-    let names = PossibleValuesParser::new(Pattern::ALL.map(Pattern::name));
-    names.map(|name| {
-        let mut patterns = Pattern::ALL.into_iter();
-        let of_name = patterns.find(|pattern| pattern.name() == name);
-        of_name.expect("clap lets only names of patterns pass")
-    })
+    one_of(Pattern::ALL, |pattern| pattern.name().into())
 }
 
 impl ProblemArgs {
@@ -91,7 +86,6 @@ impl ProblemArgs {
         file: Option<&Path>,
         fits: impl FnOnce(Volumes, &Places) -> Result<(), Failure>,
     ) -> Result<(Volumes, Places), Failure> {
-        let usage = |error: ReadError| Failure::Usage(error.to_string());
         if let (Some(pattern), Some(costs)) = (self.pattern, &self.costs) {
             let places = self.places(costs)?;
             let tasks = self.tasks.unwrap_or(places.costs.places());
@@ -118,7 +112,7 @@ impl ProblemArgs {
                     places.costs.places()
                 ))),
                 (tasks, places) => {
-                    let Tasks { volumes, notes, .. } = tasks.map_err(usage)?;
+                    let Tasks { volumes, notes, .. } = tasks.map_err(Failure::usage)?;
                     let mut places = places?;
                     let notes = notes.iter();
                     let notes = notes.map(|note| format!("{}: {note}", file.display()));
@@ -137,7 +131,7 @@ impl ProblemArgs {
                     "{}: it has only volumes, which say nothing of places; name the costs between them with --costs",
                     file.display()
                 ))),
-                Err(_) => Err(usage(error)),
+                Err(_) => Err(Failure::usage(error)),
             },
         }
     }
@@ -181,13 +175,7 @@ pub(super) fn findings<'n>(
         parameters.insert("costs".to_owned(), name_of(costs).into());
     }
     let known = numbers.into_iter().filter_map(|(name, value, unit)| {
-        Some(Finding {
-            name: name.to_owned(),
-            value: value?,
-            unit: unit.to_owned(),
-            parameters: parameters.clone(),
-            doubtful: false,
-        })
+        Some(Finding::new(name, value?, unit, parameters.clone()))
     });
     known.collect()
 }

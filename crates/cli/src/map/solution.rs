@@ -25,7 +25,7 @@ pub(super) fn read(file: &Path, instead: &str) -> Result<PlacementReport, Failur
              --format json",
             other.printed_by()
         ))),
-        Err(error) => Err(Failure::Usage(error.to_string())),
+        Err(error) => Err(Failure::usage(error)),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -15,7 +14,7 @@ use cellworks_mapping::{
 };
 use cellworks_report::{
     FixedTask, PairVolume, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, Quality, Reason, ToolCommand, Trust, placement,
+    PlacementTrials, Quality, Reason, ToolCommand, Trust,
 };
 use cellworks_stats::Finding;
 use clap::Args;
@@ -30,8 +29,7 @@ use crate::args::{
     OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
 };
 use crate::failure::Failure;
-use crate::output::Views;
-use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
+use crate::session::{Circumstances, End, Session, SessionOptions, Steps, unless};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -181,10 +179,9 @@ impl SolveArgs {
         if self.one_per_core {
             let others = cpus.and_then(|cpus| cpus.others_of_cores(&fixed, &places));
             places.extend(others.ok_or_else(|| {
-                Failure::Usage(
+                Failure::usage(
                     "--one-per-core: the costs name no cores of CPUs; measure them with this version of `cellworks \
-                     stats --matrix`, or name the places that stay empty with --forbid"
-                        .to_owned(),
+                     stats --matrix`, or name the places that stay empty with --forbid",
                 )
             })?);
         }
@@ -333,17 +330,15 @@ fn measured<'a>(
         return Ok(None);
     }
     let Some(cpus) = cpus.map(Cpus::on_one) else {
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "a command is run on CPUs, and the places of this problem are none; name costs between CPUs with \
-             --costs, or leave the command out"
-                .to_owned(),
+             --costs, or leave the command out",
         ));
     };
     let cpus = cpus.ok_or_else(|| {
-        Failure::Usage(
+        Failure::usage(
             "a command is run on this computer, and the places of this problem are CPUs of several; leave the \
-             command out"
-                .to_owned(),
+             command out",
         )
     })?;
     let places = cpus.iter().enumerate();
@@ -558,23 +553,13 @@ fn search(
             bound = proven;
         }
         let is_enough = bound.as_ref().map_or(true, |bound| cost <= *bound);
-        if is_enough || session.is_interrupted() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        unless(is_enough || session.is_interrupted())
     });
     let after = begun.elapsed();
     let worst = (!session.is_interrupted()).then(|| {
         let limit = Limit::Time(budget.of_worst(begun.elapsed()));
         let search = Search::new(limit).seed(arguments.seed);
-        search.worst(problem, || {
-            if session.is_interrupted() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
+        search.worst(problem, || unless(session.is_interrupted()))
     });
     let wait = budget.of_bound(begun.elapsed());
     let has_ended = solution.optimal || session.is_interrupted();
@@ -801,11 +786,6 @@ impl Steps for Solving {
     type Report = PlacementReport;
 
     const NAME: &'static str = "searches";
-    const VIEWS: Views<PlacementReport> = Views {
-        table: placement::table,
-        csv: placement::csv,
-        html: placement::html,
-    };
 
     fn planned(&self) -> usize {
         1

@@ -1,7 +1,6 @@
 //! The flags of networks and pools: where their processes or workers run, and what these send to
 //! each other or take from each other.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use cellworks_apps::Deployment;
@@ -116,13 +115,9 @@ pub(super) fn warning_about(flows: &Flows) -> Option<String> {
 }
 
 /// Writes the graph of a run that has ended.
-pub(super) fn write(mut file: OutputFile, flows: &Flows) -> Result<(), String> {
+pub(super) fn write(file: OutputFile, flows: &Flows) -> Result<(), String> {
     let name = file.to_string();
-    let written = match write!(file, "{flows}") {
-        Ok(()) => file.complete(),
-        Err(error) => Err(file.failed(&error)),
-    };
-    match written {
+    match file.save(&flows.to_string()) {
         Ok(()) | Err(Failure::ClosedPipe) => Ok(()),
         Err(Failure::Usage(message) | Failure::Run(message)) => Err(message),
         Err(_) => Err(format!("--volumes: {name} was not written")),

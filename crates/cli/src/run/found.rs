@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 
 use cellworks_apps::{Conclusion, Figure, Parameters, Quantity};
-use cellworks_report::{
-    FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, Trust, program,
-};
+use cellworks_report::{FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport};
 use cellworks_runner::{Choice, Conclusions, Kind, Ran};
 use cellworks_stats::Finding;
 
-use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
 pub(super) struct Found {
@@ -36,11 +33,6 @@ impl Steps for Found {
     type Report = ProgramReport;
 
     const NAME: &'static str = "runs";
-    const VIEWS: Views<ProgramReport> = Views {
-        table: program::table,
-        csv: program::csv,
-        html: program::html,
-    };
 
     fn planned(&self) -> usize {
         self.titles.len()
@@ -85,20 +77,11 @@ impl Steps for Found {
             figures: figures.into_iter().map(drawn).collect(),
         }
     }
-
-    fn trust(report: &ProgramReport) -> &Trust {
-        &report.envelope.trust
-    }
 }
 
 fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
-    Finding {
-        name: quantity.name.to_owned(),
-        value: quantity.value,
-        unit: quantity.unit.to_owned(),
-        parameters: parameters.iter().cloned().collect(),
-        doubtful: false,
-    }
+    let Quantity { name, value, unit } = quantity;
+    Finding::new(name, *value, unit, parameters.iter().cloned())
 }
 
 // The crates `apps` and `report` do not use each other, so each has a type for figures.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use cellworks_machine::{CellId, ModuleId};
 use cellworks_stats::{Count, Function, Iterations, Polling, Request, Setting, Settings};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, above_0, count, first_given, size, span, such_as};
+use crate::args::{CommonArgs, above_0, count, first_given, one_of, size, span, such_as};
 use crate::machine::MachineKind;
 
 /// The default time for the measurement of everything.
@@ -458,26 +458,18 @@ fn clamp(number: u64) -> usize {
 }
 
 fn matrix_parser() -> impl TypedValueParser<Value = Function> {
-    let value = |one: Function| {
-        let help = match one {
+    one_of(Function::MATRICES, |matrix| {
+        let help = match matrix {
             Function::Matrix(primitive) => primitive.carrier(),
             function => function.operation(),
         };
-        PossibleValue::new(one.name()).help(help)
-    };
-    PossibleValuesParser::new(Function::MATRICES.map(value)).map(|name| {
-        let named = Function::MATRICES
-            .into_iter()
-            .find(|one| one.name() == name);
-        named.expect("clap lets only names of matrices pass")
+        PossibleValue::new(matrix.name()).help(help)
     })
 }
 
 fn polling_parser() -> impl TypedValueParser<Value = Polling> {
-    let value = |one: Polling| PossibleValue::new(one.name()).help(one.way());
-    PossibleValuesParser::new(Polling::ALL.map(value)).map(|name| {
-        let named = Polling::ALL.into_iter().find(|one| one.name() == name);
-        named.expect("clap lets only names of ways of polling pass")
+    one_of(Polling::ALL, |polling| {
+        PossibleValue::new(polling.name()).help(polling.way())
     })
 }
 
@@ -492,15 +484,13 @@ fn until_trusted(text: &str) -> Result<Duration, String> {
 }
 
 fn function_parser() -> impl TypedValueParser<Value = Function> {
-    let value = |function: Function| {
+    one_of(Function::ALL, |function| {
         let value = PossibleValue::new(function.name()).help(function.operation());
         match function.other_name() {
             Some(other) => value.alias(other),
             None => value,
         }
-    };
-    PossibleValuesParser::new(Function::ALL.map(value))
-        .map(|name| Function::from_name(&name).expect("clap lets only names of functions pass"))
+    })
 }
 
 /// Parses the number of a Cell or of a memory module.

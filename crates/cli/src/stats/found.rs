@@ -5,7 +5,7 @@ use std::mem;
 use std::time::Duration;
 
 use cellworks_machine::Topology;
-use cellworks_report::{NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, table, time};
+use cellworks_report::{NotMeasured, Reason, ReasonKind, Report, time};
 use cellworks_stats::{
     Doubt, Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, classify_storage,
     findings, unsteady,
@@ -13,7 +13,6 @@ use cellworks_stats::{
 
 use super::doubts::Doubts;
 use super::work::Work;
-use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
 /// The interval of a median is wide if its width is more than this share of the median.
@@ -221,11 +220,6 @@ impl Steps for Found {
     type Report = Report;
 
     const NAME: &'static str = "measurements";
-    const VIEWS: Views<Report> = Views {
-        table: table::render,
-        csv: csv::render,
-        html: html::render,
-    };
 
     fn planned(&self) -> usize {
         self.steps.len()
@@ -331,10 +325,6 @@ impl Steps for Found {
             advice,
         }
         .in_words_of_the_machine()
-    }
-
-    fn trust(report: &Report) -> &Trust {
-        &report.envelope.trust
     }
 }
 

@@ -12,8 +12,9 @@ use maud::{Markup, html};
 use super::views::{self, Extreme, Group, extremes, factor, groups, in_unit, left_out, summary};
 use super::{Comparison, Ratio, RatioInterval};
 use crate::columns::Table;
+use crate::html::chart::px;
 use crate::html::{Page, Part, facts, notice};
-use crate::text::parts_of;
+use crate::text::{name_in_json, parts_of};
 
 /// The possible upper ends of the axis. The shortest axis that contains nearly all ratios is used,
 /// so that small differences are visible.
@@ -236,7 +237,7 @@ impl Axis {
         let hover = format!("{} times\n{}", factor(ratio.value), views::interval(ratio));
         let hover = hover.trim_end();
         html! {
-            svg class={ "ratio " (views::verdict(ratio.verdict)) } viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+            svg class={ "ratio " (name_in_json(ratio.verdict)) } viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
                 role="img" aria-label=(hover) data-hover=(hover) {
                 @for place in [1.0 / self.end, 1.0, self.end].map(|tick| self.place(tick)) {
                     line.grid x1=(px(place)) x2=(px(place)) y1="0" y2=(HEIGHT) {}
@@ -256,8 +257,4 @@ impl Axis {
             }
         }
     }
-}
-
-fn px(place: f64) -> String {
-    format!("{place:.1}")
 }

@@ -180,16 +180,13 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
     if let Some(module) = matrix.home.and_then(|home| home.module) {
         parameters.insert("module".to_owned(), plain(&module));
     }
-    let name = match plain(&matrix.primitive) {
-        Value::String(name) => name,
-        other => other.to_string(),
-    };
+    let name = matrix.primitive.name();
     matrix.classes.iter().filter_map(move |class| {
         let mut parameters = parameters.clone();
         parameters.insert("class".to_owned(), plain(&class.name));
         Some(Compare {
             kind: Kind::Matrix,
-            name: name.clone(),
+            name: name.to_owned(),
             parameters,
             unit: "ns".to_owned(),
             value: class.p50_ns?,

@@ -7,7 +7,9 @@ use super::judgement::is_enough;
 use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
 use crate::columns::Table;
 use crate::csv::{lines, or_empty};
-use crate::text::{bandwidth, bold, count, in_words, place, size, time, without_unit, wrapped};
+use crate::text::{
+    bandwidth, bold, count, in_words, name_in_json, place, size, time, without_unit, wrapped,
+};
 use crate::words::Words;
 
 pub(super) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown\n";
@@ -52,7 +54,7 @@ pub fn table(comparison: &Comparison, width: usize) -> String {
             "" => title + "\n",
             common => wrapped(&words.say(&format!("{title} ({common})")), "  ", width),
         };
-        text += &group.table().translated(words).within(width);
+        text += &group.table().translated(words).text(Some(width));
     }
     for (title, left_out) in left_out(comparison) {
         text += "\n";
@@ -74,7 +76,7 @@ pub fn csv(comparison: &Comparison) -> String {
         let [a_low, a_high] = ends(ratio.spread_of_a);
         let [b_low, b_high] = ends(ratio.spread_of_b);
         [
-            kind(ratio.kind).to_owned(),
+            name_in_json(ratio.kind),
             ratio.name.clone(),
             listed(&ratio.parameters, ";"),
             ratio.value_unit.clone(),
@@ -83,7 +85,7 @@ pub fn csv(comparison: &Comparison) -> String {
             ratio.value.to_string(),
             or_empty(ratio.interval.map(|interval| interval.low)),
             or_empty(ratio.interval.map(|interval| interval.high)),
-            verdict(ratio.verdict).to_owned(),
+            name_in_json(ratio.verdict),
             a_low,
             a_high,
             b_low,
@@ -140,7 +142,9 @@ impl Group<'_> {
     /// Returns a row for each ratio. Empty columns are left out.
     pub(super) fn table(&self) -> Table {
         let rows = self.ratios.iter().map(|ratio| self.row(ratio));
-        Table::new(self.headings(), rows, []).without_empty_columns()
+        let mut table = Table::new(self.headings(), rows, []);
+        table.retain_columns(|_, cells| cells.iter().any(|cell| !cell.is_empty()));
+        table
     }
 
     fn headings(&self) -> Vec<String> {
@@ -165,7 +169,7 @@ impl Group<'_> {
             interval(ratio),
             match ratio.verdict {
                 Verdict::Undecided => String::new(),
-                decided => verdict(decided).to_owned(),
+                decided => name_in_json(decided),
             },
         ];
         let parameters = self.varying.iter().map(|name| parameter(ratio, name));
@@ -405,22 +409,5 @@ pub(super) fn in_unit(value: f64, unit: &str) -> String {
         "bytes" => size(value as usize),
         "bytes/s" | "bytes_per_s" => bandwidth(value as u64),
         unit => format!("{} {unit}", plain(value)),
-    }
-}
-
-const fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Measurement => "measurement",
-        Kind::Finding => "finding",
-        Kind::Matrix => "matrix",
-        Kind::Result => "result",
-    }
-}
-
-pub(super) const fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Undecided => "undecided",
     }
 }

@@ -1,14 +1,8 @@
 //! The counters of a simulated machine as rows of text, for the table and the page.
 
-use std::collections::BTreeMap;
-
-use cellworks_stats::Finding;
-
-use super::{Bottleneck, Counters, FreePart, ResourceCounters, SpeCounters};
+use super::{Counters, FreePart, ResourceCounters, SpeCounters};
 use crate::columns::Table;
-use crate::text::{
-    bold, figures, finding_value, in_words, size, time, whole, without_unit, wrapped,
-};
+use crate::text::{bold, figures, in_unit, in_words, size, time, whole, without_unit, wrapped};
 
 const OF_COLUMNS: &str = "Shares of this time: an SPE computes, waits for what the heading names, or is idle, without a \
      program. Its commands are those of its MFC, which moved the bytes. A part is busy while it carries packets of up \
@@ -19,7 +13,9 @@ const OF_COLUMNS: &str = "Shares of this time: an SPE computes, waits for what t
 pub fn table(counters: &Counters, width: usize) -> String {
     let mut text = format!("\n{}: {}\n", bold("Counters"), about(counters));
     text += &wrapped(OF_COLUMNS, "", width);
-    text += &tables(counters).map(|table| table.within(width)).join("\n");
+    text += &tables(counters)
+        .map(|table| table.text(Some(width)))
+        .join("\n");
     if let Some(busiest) = busiest(counters) {
         text += &format!("\nbusiest: {busiest}\n");
     }
@@ -29,7 +25,7 @@ pub fn table(counters: &Counters, width: usize) -> String {
             text += &wrapped(&sentence, "", width);
         }
         text.push('\n');
-        text += &table.within(width);
+        text += &table.text(Some(width));
     }
     text
 }
@@ -64,7 +60,7 @@ pub(crate) fn sentences(counters: &Counters) -> Vec<String> {
         (Some(next), Some(busy)) => format!("; then {next} is the busiest, {}", percent(busy)),
         _ => String::new(),
     };
-    let value = |value| of_result(bottleneck, value);
+    let value = |value| in_unit(value, &bottleneck.unit);
     vec![
         bottleneck.verdict.clone(),
         format!(
@@ -84,7 +80,7 @@ pub(crate) fn free_parts(counters: &Counters) -> Option<Table> {
     let row = |part: &FreePart| {
         [
             part.kind.clone(),
-            of_result(bottleneck, part.value),
+            in_unit(part.value, &bottleneck.unit),
             percent(part.saved),
             part.busiest.clone().unwrap_or_default(),
             part.busy.map(percent).unwrap_or_default(),
@@ -99,16 +95,6 @@ pub(crate) fn busiest(counters: &Counters) -> Option<String> {
     let parts = counters.busiest.iter();
     let most = parts.max_by(|a, b| a.busy_ns.total_cmp(&b.busy_ns))?;
     Some(format!("{}, {}", most.name, share(most.busy_ns, counters)))
-}
-
-fn of_result(bottleneck: &Bottleneck, value: f64) -> String {
-    finding_value(&Finding {
-        name: bottleneck.result.clone(),
-        value,
-        unit: bottleneck.unit.clone(),
-        parameters: BTreeMap::new(),
-        doubtful: false,
-    })
 }
 
 fn percent(share: f64) -> String {

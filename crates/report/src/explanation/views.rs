@@ -21,12 +21,12 @@ pub fn table(report: &ExplanationReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
     text.push('\n');
-    text += &numbers(report).within(width);
+    text += &numbers(report).text(Some(width));
     text += &assumption(report.assumed.as_deref(), width);
     for part in parts(report) {
         text += &format!("\n{}: ", bold(part.title));
         text += &wrapped(&part.about, "", width);
-        text += &part.table.within(width);
+        text += &part.table.text(Some(width));
     }
     text
 }

@@ -283,7 +283,7 @@ fn round_step(step: f64) -> f64 {
 }
 
 /// Formats a position in tenths of a unit. Smaller differences are not visible.
-fn px(place: f64) -> String {
+pub(crate) fn px(place: f64) -> String {
     format!("{place:.1}")
 }
 

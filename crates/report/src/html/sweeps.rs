@@ -19,7 +19,7 @@ use maud::{Markup, html};
 
 use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
 use crate::report::Report;
-use crate::text::{self, bandwidth, between, buffers, count, size, time};
+use crate::text::{self, bandwidth, count, name_in_json, size, time};
 
 /// The smallest number of points of a line.
 const POINTS_MIN: usize = 3;
@@ -453,9 +453,9 @@ fn aspects(common: &Common) -> Vec<String> {
     let spread = p.buffers.filter(|_| p.spes != 1);
     let text = |part: Option<String>| part.unwrap_or_default();
     let mut aspects = vec![
-        between(p.between).to_owned(),
+        name_in_json(p.between),
         spes,
-        text(spread.map(|spread| buffers(spread).to_owned())),
+        text(spread.map(name_in_json)),
         text(
             common
                 .list_bytes

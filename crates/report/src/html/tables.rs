@@ -1,14 +1,14 @@
 //! Tables of measurements and findings.
 
-use cellworks_stats::{Finding, Measurement};
+use cellworks_stats::Finding;
 use maud::{Markup, html};
 
 use crate::columns::Table;
 use crate::counters::Counters;
 use crate::counters::{about, busiest, free_parts, sentences, tables};
-use crate::measurements::{Reader, columns_of, table_of};
+use crate::measurements::{Reader, table_of};
 use crate::report::Report;
-use crate::text::{DOUBTFUL, finding_name, finding_parameters, finding_value, notes_of};
+use crate::text::{DOUBTFUL, finding_name, finding_parameters, in_unit, notes_of};
 
 /// A table with more rows is folded, because the curves show the same numbers.
 const ROWS_MAX: usize = 8;
@@ -29,21 +29,18 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
         }
         @for group in groups {
             h3 { code { (group[0].function) } " " span.what { (group[0].function.operation()) } }
+            @let table = table_of(group, Reader::Page).page();
             @if group.len() > ROWS_MAX {
                 details {
                     summary { (group.len()) " measurements" }
-                    (grouped(group))
+                    (table)
                 }
             } @else {
-                (grouped(group))
+                (table)
             }
             @for note in notes_of(group, &report.envelope.machine) { p.note { (note) } }
         }
     })
-}
-
-fn grouped(group: &[Measurement]) -> Markup {
-    table_of(group, &columns_of(group, Reader::Page)).page()
 }
 
 pub(crate) fn counters(counters: &Counters) -> Markup {
@@ -65,7 +62,11 @@ pub(super) fn findings(report: &Report) -> Option<Markup> {
         if finding.doubtful {
             parameters += &format!(" {DOUBTFUL}");
         }
-        [finding_name(finding), finding_value(finding), parameters]
+        [
+            finding_name(finding),
+            in_unit(finding.value, &finding.unit),
+            parameters,
+        ]
     };
     let headings = ["result", "value", "circumstances"];
     let table = Table::new(headings, report.results.iter().map(row), [0, 2]);

@@ -14,6 +14,7 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use super::numbers::{amount, listed};
+use crate::html::chart::px;
 use crate::scale::Scale;
 use crate::text::figures;
 
@@ -281,8 +282,4 @@ fn lines_of(tasks: &[usize]) -> Vec<String> {
     let more = (others > 0).then(|| format!("+{others}"));
     let words: Vec<String> = named.chain(more).collect();
     words.chunks(2).map(|pair| pair.join(" ")).collect()
-}
-
-fn px(number: f64) -> String {
-    format!("{number:.1}")
 }

@@ -10,7 +10,7 @@ use crate::columns::Table;
 use crate::csv::{lines, or_empty};
 use crate::html::{Part, page_of};
 use crate::table::cautions;
-use crate::text::{bold, count, figures, ranges, whole, wrapped};
+use crate::text::{bold, count, figures, name_in_json, ranges, whole, wrapped};
 
 pub(super) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,quality,average,worst,\
 time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n";
@@ -20,11 +20,11 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
     text.push('\n');
-    text += &Table::new([""; 0], numbers(report), [0, 1, 2]).within(width);
+    text += &Table::new([""; 0], numbers(report), [0, 1, 2]).text(Some(width));
     if let Some(trials) = &report.trials {
         text += &format!("\n{}: ", bold("Tried"));
         text += &wrapped(&tried(trials), "", width);
-        text += &ways(trials).within(width);
+        text += &ways(trials).text(Some(width));
     }
     if !report.placement.is_empty() {
         text += &format!(
@@ -35,7 +35,7 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
     }
     if !report.heaviest.is_empty() {
         text += &format!("\n{}: {}\n", bold("Volumes"), about_pairs(report));
-        text += &pairs(report).within(width);
+        text += &pairs(report).text(Some(width));
     }
     let on_nodes = nodes(report);
     if !on_nodes.is_empty() {
@@ -159,22 +159,16 @@ fn sizes(report: &PlacementReport) -> String {
     text
 }
 
-/// Returns the name of the quality in CSV, and what it means.
-fn quality(report: &PlacementReport) -> (&'static str, &'static str) {
+fn quality(report: &PlacementReport) -> &'static str {
     match report.quality {
-        Quality::Proven => ("proven", "proven: nothing of the cost can be saved"),
-        Quality::AsGoodAsKnown if report.result("gap").is_some_and(|gap| gap <= 0.01) => (
-            "as_good_as_known",
-            "as good as known methods get: not more of the cost can be saved",
-        ),
-        Quality::AsGoodAsKnown => (
-            "as_good_as_known",
-            "as good as known methods get: most of the search found nothing better, and the bound is weak",
-        ),
-        Quality::NotKnown => (
-            "not_known",
-            "not known how good it is: a longer search may save a part of this",
-        ),
+        Quality::Proven => "proven: nothing of the cost can be saved",
+        Quality::AsGoodAsKnown if report.result("gap").is_some_and(|gap| gap <= 0.01) => {
+            "as good as known methods get: not more of the cost can be saved"
+        }
+        Quality::AsGoodAsKnown => {
+            "as good as known methods get: most of the search found nothing better, and the bound is weak"
+        }
+        Quality::NotKnown => "not known how good it is: a longer search may save a part of this",
     }
 }
 
@@ -221,7 +215,7 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
             report
                 .result("gap")
                 .map(|gap| format!("{} %", figures(gap * 100.0))),
-            quality(report).1,
+            quality(report),
         ),
         ("by chance", average.map(amount), &by_chance),
         ("in order", in_order.map(amount), &ordered),
@@ -249,7 +243,7 @@ pub fn csv(report: &PlacementReport) -> String {
         or_empty(report.result("bound")),
         or_empty(report.result("gap")),
         report.optimal.to_string(),
-        quality(report).0.to_owned(),
+        name_in_json(report.quality),
         or_empty(report.result("average")),
         or_empty(report.result("worst")),
         or_empty(report.result("time_to_best")),

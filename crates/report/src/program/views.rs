@@ -35,14 +35,13 @@ pub fn table(report: &ProgramReport, width: usize) -> String {
         if at > 0 {
             text += "\n";
         }
-        text += &block.translated(words).within(width);
+        text += &block.translated(words).text(Some(width));
     }
     if let Some(counters) = &report.counters {
         text += &crate::counters::table(counters, width);
     }
-    let missing = not_measured(&report.not_measured).into_iter();
-    text += &section("Not measured", missing.map(|line| words.say(&line)), width);
-    text
+    let missing = not_measured(&report.not_measured);
+    text + &section("Not measured", missing, words, width)
 }
 
 pub(super) fn common(report: &ProgramReport) -> String {

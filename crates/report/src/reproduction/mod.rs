@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::envelope::Envelope;
 use crate::machine_info::MachineInfo;
+use crate::median::median;
 
 pub use page::html;
 pub use views::{csv, table};
@@ -268,16 +269,10 @@ impl Errors {
             .collect();
         errors.sort_by(|a, b| a.0.total_cmp(&b.0));
         let within = |percent: f64| errors.iter().filter(|(error, _)| *error <= percent).count();
-        let middle = errors.len() / 2;
-        let median = match errors.len() {
-            0 => None,
-            odd if odd % 2 == 1 => Some(errors[middle].0),
-            _ => Some(errors[middle - 1].0.midpoint(errors[middle].0)),
-        };
         let shapes = results.filter_map(|result| result.holds);
         Self {
             numbers: errors.len(),
-            median_percent: median,
+            median_percent: median(&errors.iter().map(|(error, _)| *error).collect::<Vec<_>>()),
             worst_percent: errors.last().map(|(error, _)| *error),
             worst: errors.last().map(|(_, name)| (*name).to_owned()),
             within_5_percent: within(5.0),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Errors, Published, Relation, Reproduced, Reproduction, ShapeRange};
 use crate::columns::Table;
 use crate::csv::{lines, or_empty};
-use crate::text::{bold, count, figures, wrapped};
+use crate::text::{bold, count, figures, name_in_json, wrapped};
 
 pub(super) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
 reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
@@ -182,7 +182,7 @@ fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
         .iter()
         .map(|result| row(&|(_, value)| value(result)));
     let text_at = headings.len() - 1;
-    Table::new(headings, rows, [text_at]).within(width)
+    Table::new(headings, rows, [text_at]).text(Some(width))
 }
 
 pub(super) fn is_number(heading: &str) -> bool {
@@ -205,7 +205,7 @@ pub fn csv(reproduction: &Reproduction) -> String {
             result.source.clone(),
             result.unit.clone(),
             or_empty(result.published),
-            reading(result.reading).to_owned(),
+            name_in_json(result.reading),
             result.kept_back.to_string(),
             or_empty(shape.and_then(|shape| shape.at_least)),
             or_empty(shape.and_then(|shape| shape.at_most)),
@@ -215,28 +215,11 @@ pub fn csv(reproduction: &Reproduction) -> String {
             result.served_for_calibration.to_string(),
             or_empty(result.not_simulated.as_ref()),
             or_empty(result.failed.as_ref()),
-            or_empty(result.relation.map(relation)),
+            or_empty(result.relation.map(name_in_json)),
             follows_from(result),
         ]
     };
     lines(CSV_HEADER, reproduction.results.iter().map(fields))
-}
-
-const fn relation(relation: Relation) -> &'static str {
-    match relation {
-        Relation::Fitted => "fitted",
-        Relation::Derived => "derived",
-        Relation::Independent => "independent",
-    }
-}
-
-const fn reading(reading: Published) -> &'static str {
-    match reading {
-        Published::Exact => "exact",
-        Published::About => "about",
-        Published::AtLeast => "at-least",
-        Published::AtMost => "at-most",
-    }
 }
 
 pub(super) fn summary(reproduction: &Reproduction) -> Vec<String> {

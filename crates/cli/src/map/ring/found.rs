@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use cellworks_apps::exchange::{Mapping, Sweep, SweepPlan, Threads, Times, Traffic, mapping_share};
 use cellworks_report::{
     FigureAxis, FigureCurve, MappingTimes, NotMeasured, ProgramFigure, ProgramReport, SweepInfo,
-    SweepReport, Trust, size, sweep,
+    SweepReport, size,
 };
 use cellworks_stats::Finding;
 use serde_json::Value;
 
-use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
 /// The largest number of points of a curve. More points are not visible, and make the page slow.
@@ -161,12 +160,8 @@ impl OfSize<'_> {
             }
             parameters
         };
-        let finding = |name: &str, value, unit: &str, mapping: Option<&Mapping>| Finding {
-            name: name.to_owned(),
-            value,
-            unit: unit.to_owned(),
-            parameters: parameters(mapping),
-            doubtful: false,
+        let finding = |name: &str, value, unit: &str, mapping: Option<&Mapping>| {
+            Finding::new(name, value, unit, parameters(mapping))
         };
         let mut results = vec![
             finding("worst_to_best", times.worst_to_best(), "times", None),
@@ -259,11 +254,6 @@ impl Steps for Found {
     type Report = SweepReport;
 
     const NAME: &'static str = "mappings";
-    const VIEWS: Views<SweepReport> = Views {
-        table: sweep::table,
-        csv: sweep::csv,
-        html: sweep::html,
-    };
 
     fn planned(&self) -> usize {
         self.plan.steps()
@@ -296,9 +286,5 @@ impl Steps for Found {
             sweep: info(sweep, &self.pattern),
             mappings: mappings.collect(),
         }
-    }
-
-    fn trust(report: &SweepReport) -> &Trust {
-        &report.found.envelope.trust
     }
 }

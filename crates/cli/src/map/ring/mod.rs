@@ -322,7 +322,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     let has = topology.spes().len();
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
     let graph = arguments.graph.as_deref().map(read::volumes).transpose();
-    let graph = graph.map_err(|error| Failure::Usage(error.to_string()))?;
+    let graph = graph.map_err(Failure::usage)?;
     if let (Some(tasks), Some(file)) = (&graph, &arguments.graph) {
         for note in &tasks.notes {
             warn(&format!("{}: {note}", file.display()));
@@ -390,7 +390,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
             SweepError::Packet(_) => "--packet",
             SweepError::TooMany { .. } => "--sample",
             SweepError::Mapping(_) => "--mapping",
-            SweepError::Nothing(_) => return Failure::Usage(error.to_string()),
+            SweepError::Nothing(_) => return Failure::usage(error),
         };
         Failure::Usage(format!("{flag}: {error}"))
     };
