@@ -6,22 +6,20 @@ mod explain;
 mod found;
 mod work;
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use cellworks_machine::Topology;
 use cellworks_runner::Runner;
 use cellworks_sim::HazardWatch;
-use cellworks_stats::{
-    Function, Iterations, Limits, MeasureError, Measured, Readings, Request, Visits,
-};
+use cellworks_stats::{Function, Iterations, Limits, MeasureError, Readings, Request, Visits};
 
 pub(crate) use args::StatsArgs;
 
 use crate::args::span;
 use crate::failure::Failure;
 use crate::machine::{Job, MachineKind, on_machine};
-use crate::session::{End, Session};
+use crate::session::{End, Session, unless};
 use crate::simulated::Sample;
 use args::Wanted;
 use doubts::Doubts;
@@ -127,7 +125,8 @@ impl Job for Stats<'_> {
             doubts: Doubts::of(work.plans.len(), session),
             begin: Instant::now(),
             took: vec![Duration::ZERO; work.plans.len()],
-            steps: work.plans.into_iter().map(Visits::of).map(Some).collect(),
+            are_impossible: vec![false; work.plans.len()],
+            steps: work.plans.into_iter().map(Visits::of).collect(),
             visits: work.visits,
             reference: work.reference,
             budget: work.budget,
@@ -153,8 +152,10 @@ struct Measuring<'a> {
     reference: Option<Readings>,
     doubts: Doubts,
     begin: Instant,
-    /// The measurement of each step. `None` after an impossible result.
-    steps: Vec<Option<Visits>>,
+    /// The measurement of each step.
+    steps: Vec<Visits>,
+    /// Whether the result of each step was impossible.
+    are_impossible: Vec<bool>,
     /// The time that the last visit of each step took.
     took: Vec<Duration>,
     visits: u32,
@@ -187,7 +188,7 @@ impl Measuring<'_> {
                     let of_visit = (time / visits_left).min(MEASUREMENT_TIME_MAX);
                     // An early visit takes a third, so the last one may take more.
                     let of_visits = (of_visit * self.visits).min(MEASUREMENT_TIME_MAX);
-                    for visits in self.steps[together.clone()].iter_mut().flatten() {
+                    for visits in &mut self.steps[together.clone()] {
                         let is_wake_up = visits.plan().function() == Function::WakeUp;
                         let times = if is_wake_up { WAKE_UPS_LONGER } else { 1 };
                         visits.set_span(span(of_visits * times));
@@ -227,8 +228,10 @@ impl Measuring<'_> {
                 // The visits that were disturbed are dropped, whatever they have measured. Those of
                 // an uncertain median are kept: to drop them would favour medians that agree by
                 // chance.
-                if let (Again::Anew(step), Some(visits)) = (*again, &mut self.steps[again.step()]) {
-                    *visits = Visits::of(visits.plan().clone());
+                if let Again::Anew(step) = *again
+                    && !self.are_impossible[step]
+                {
+                    self.steps[step] = Visits::of(self.steps[step].plan().clone());
                     self.doubts.forget(step);
                 }
             }
@@ -247,49 +250,54 @@ impl Measuring<'_> {
     }
 
     fn is_matrix(&self, step: usize) -> bool {
-        let visits = self.steps[step].as_ref();
-        visits.is_some_and(|visits| visits.plan().function().is_matrix())
+        self.steps[step].plan().function().is_matrix()
     }
 
     /// Returns the steps from `first` on that one run visits together.
     fn together(&self, first: usize) -> Range<usize> {
         let last = self.steps.len().min(first + TOGETHER_MAX);
-        let others = self.steps[first + 1..last].iter();
-        let are_alike = |other: &&Option<Visits>| match (&self.steps[first], other) {
-            (Some(first), Some(other)) => first.can_be_visited_with(other),
-            _ => false,
+        let is_possible = |step: usize| !self.are_impossible[step];
+        let is_alike = |step: &usize| {
+            let [one, other] = [first, *step].map(|step| &self.steps[step]);
+            is_possible(first) && is_possible(*step) && one.can_be_visited_with(other)
         };
-        first..first + 1 + others.take_while(are_alike).count()
+        first..first + 1 + (first + 1..last).take_while(is_alike).count()
     }
 
-    /// Makes a visit of each of the steps in one run, without those whose result was impossible.
+    /// Makes a visit of each of the steps in one run. If its result was impossible, it is the only
+    /// step, and is not visited again.
     fn visit(&mut self, steps: Range<usize>, more: bool) -> Result<(), End> {
         let session = self.session;
-        let is_matrix = self.is_matrix(steps.start);
-        let (mut numbers, mut visited) = (Vec::new(), Vec::new());
-        for step in steps {
-            if let Some(visits) = self.steps[step].take() {
-                numbers.push(step);
-                visited.push(visits);
-            }
-        }
-        let Some(first) = visited.first() else {
+        if self.are_impossible[steps.start] {
             return Ok(());
-        };
-        let title = title_of(first.plan());
-        let begin = Instant::now();
-        let measured = match session.end_reason() {
-            Some(end) => Err(end),
-            None => self.measure(&title, &mut visited, more),
-        };
-        let took = begin.elapsed() / visited.len() as u32;
-        numbers.iter().for_each(|step| self.took[*step] = took);
-        let titles: Vec<String> = visited.iter().map(|one| title_of(one.plan())).collect();
-        for (step, visits) in numbers.iter().zip(visited) {
-            self.steps[*step] = Some(visits);
         }
-        let (readings, measured) = measured?;
-        for ((step, title), measured) in numbers.into_iter().zip(titles).zip(measured) {
+        if let Some(end) = session.end_reason() {
+            return Err(end);
+        }
+        let begin = Instant::now();
+        self.read(false)?;
+        let readings = self.reference.as_ref().map_or(0, Readings::count);
+        let visited = &mut self.steps[steps.clone()];
+        let titles: Vec<String> = visited.iter().map(|one| title_of(one.plan())).collect();
+        session.progress().about(session.say(&titles[0]));
+        if self.took.iter().any(|took| !took.is_zero()) {
+            visited.iter_mut().for_each(Visits::set_warm);
+        }
+        let failed = |title: &str, error| End::Failed(session.say(&format!("{title}: {error}")));
+        let measured = match visited {
+            [only] => {
+                let (budget, begin) = (self.budget_of_a_matrix, Instant::now());
+                vec![self.machine.visit(only, more, &mut |done, all| {
+                    session.progress().at(done, all);
+                    let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
+                    unless(is_over || session.is_interrupted())
+                })]
+            }
+            several => (self.machine.visit_together(several, more))
+                .map_err(|error| failed(&titles[0], error))?,
+        };
+        self.took[steps.clone()].fill(begin.elapsed() / steps.len() as u32);
+        for ((step, title), measured) in steps.zip(titles).zip(measured) {
             match measured {
                 Ok(found) => {
                     let mut line = None;
@@ -300,51 +308,18 @@ impl Measuring<'_> {
                 }
                 Err(error @ MeasureError::Impossible(_)) => {
                     session.update(|all| all.refused(step, error.to_string()));
-                    self.steps[step] = None;
+                    self.are_impossible[step] = true;
                 }
-                Err(error) => return Err(End::Failed(session.say(&format!("{title}: {error}")))),
+                Err(error) => return Err(failed(&title, error)),
             }
             self.doubts.visited(step, readings, session);
             // An interrupted matrix lacks times, so the run ends here.
-            if let (true, Some(end)) = (is_matrix, session.end_reason()) {
+            if let (true, Some(end)) = (self.is_matrix(step), session.end_reason()) {
                 return Err(end);
             }
             (self.after)(&title);
         }
         Ok(())
-    }
-
-    /// Visits measurements in one run. Returns the number of readings of the reference before, and
-    /// the results.
-    fn measure(
-        &mut self,
-        title: &str,
-        visited: &mut [Visits],
-        more: bool,
-    ) -> Result<(usize, Vec<Result<Measured, MeasureError>>), End> {
-        self.read(false)?;
-        let session = self.session;
-        let readings = self.reference.as_ref().map_or(0, Readings::count);
-        session.progress().about(session.say(title));
-        if self.took.iter().any(|took| !took.is_zero()) {
-            visited.iter_mut().for_each(Visits::set_warm);
-        }
-        if let [only] = visited {
-            let (budget, begin) = (self.budget_of_a_matrix, Instant::now());
-            let measured = self.machine.visit(only, more, &mut |done, all| {
-                session.progress().at(done, all);
-                let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
-                if is_over || session.is_interrupted() {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-            return Ok((readings, vec![measured]));
-        }
-        let measured = self.machine.visit_together(visited, more);
-        let failed = |error| End::Failed(session.say(&format!("{title}: {error}")));
-        Ok((readings, measured.map_err(failed)?))
     }
 
     /// Reads the reference if a reading is due or `is_last` is set.

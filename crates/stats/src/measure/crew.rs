@@ -332,7 +332,7 @@ pub(super) fn conduct<E>(
     match pace.timed {
         Timed::Exactly(iterations) => {
             if pace.warm_up.is_none() {
-                warm_up_for(WARM_UP_SPAN, &mut round)?;
+                warm_up(WARM_UP_SPAN, None, &mut round)?;
             }
             let counts = true;
             round(Round { iterations, counts })?;
@@ -342,15 +342,13 @@ pub(super) fn conduct<E>(
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
             // A warm-up of a given size does not show how many iterations fill a round, so more
             // loops follow until one is as long as a round.
-            let enough = match pace.warm_up {
-                None if pace.is_warm => WARM_UP_AGAIN_SPAN,
-                None => WARM_UP_SPAN,
-                Some(_) => of_round,
+            let (enough, known) = match (pace.warm_up, pace.rate) {
+                (Some(_), _) => (of_round, None),
+                (None, known @ Some(_)) => (WARM_UP_AGAIN_SPAN, known),
+                (None, None) if pace.is_warm => (WARM_UP_AGAIN_SPAN, None),
+                (None, None) => (WARM_UP_SPAN, None),
             };
-            let rate = match pace.rate {
-                Some(rate) if pace.warm_up.is_none() => warm_up_again(rate, &mut round)?,
-                _ => warm_up_for(enough, &mut round)?,
-            };
+            let rate = warm_up(enough, known, &mut round)?;
             repeat(span, of_round, rate, pace, round)
         }
         Timed::Steady(iterations) => {
@@ -381,52 +379,42 @@ fn until_steady<E>(
     Ok(())
 }
 
-/// Runs longer and longer loops that do not count, until a loop takes at least `span`.
-fn warm_up_for<E>(
+/// Runs longer and longer loops that do not count, until a loop takes at least `span`. If the rate
+/// of an earlier visit is `known`, these are one iteration, which may start OS threads, and one
+/// loop, unless an iteration takes as long as the loop.
+fn warm_up<E>(
     span: Span,
+    known: Option<Rate>,
     round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
 ) -> Result<Rate, E> {
+    let enough = known.map(|rate| rate.fitting(span));
     let mut iterations = 1_u32;
     loop {
         let counts = false;
         let took = round(Round { iterations, counts })?.took;
-        // The first loop may start an OS thread, so later loops may be much faster.
-        let is_long = took >= span && iterations > 1;
+        let is_enough = match enough {
+            Some(enough) => iterations >= enough,
+            // The first loop may start an OS thread, so later loops may be much faster.
+            None => took >= span && iterations > 1,
+        };
         let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
         let rate = Rate {
             iterations: iterations.into(),
             took,
         };
-        if is_long || stands_still || iterations == u32::MAX {
+        if is_enough || stands_still || iterations == u32::MAX {
             return Ok(rate);
         }
-        iterations = match iterations {
-            1 if took >= span => 2,
+        iterations = match (enough, iterations) {
+            (Some(enough), _) => enough,
+            (None, 1) if took >= span => 2,
             // A fifth more, because later iterations may be a little faster.
-            2.. if took >= TELLING_SPAN => (rate.fitting(span) / 5)
+            (None, 2..) if took >= TELLING_SPAN => (rate.fitting(span) / 5)
                 .saturating_mul(6)
                 .max(iterations + 1),
-            _ => iterations.saturating_mul(4),
+            (None, _) => iterations.saturating_mul(4),
         };
     }
-}
-
-/// Warms up a later visit, in which the rate is known: one iteration, which may start OS threads,
-/// and one loop, unless an iteration takes as long as the loop.
-fn warm_up_again<E>(
-    rate: Rate,
-    round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
-) -> Result<Rate, E> {
-    let counts = false;
-    let mut iterations = 1;
-    let mut took = round(Round { iterations, counts })?.took;
-    let enough = rate.fitting(WARM_UP_AGAIN_SPAN);
-    if enough > 1 {
-        iterations = enough;
-        took = round(Round { iterations, counts })?.took;
-    }
-    let iterations = iterations.into();
-    Ok(Rate { iterations, took })
 }
 
 /// Runs rounds of the length `of_round`. A visit that is not the last has [`ROUNDS_PER_VISIT`]

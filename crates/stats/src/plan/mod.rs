@@ -13,7 +13,7 @@ pub(crate) mod transfer;
 mod unused;
 
 use cellworks_machine::mfc::Direction;
-use cellworks_machine::{Capabilities, ModuleId, Span, SpeId, Topology};
+use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
 
 use crate::error::RequestError;
 use crate::function::{Channel, Function};
@@ -128,54 +128,20 @@ impl Request {
         self.plan_on(placed, topology, limits)
     }
 
-    /// Plans the measurement on chosen SPEs. Those of a matrix are chosen in its task.
+    /// Plans the measurement on chosen SPEs: checks the numbers of the function, and chooses those
+    /// that the request left open. The SPEs of a matrix are chosen in its task.
     fn plan_on(
         &self,
         placed: Placed,
         topology: &Topology,
         limits: &Limits,
     ) -> Result<Plan, RequestError> {
-        let capabilities = topology.capabilities();
-        let (cell, module) = (placed.cell, placed.module);
-        let task = self.task(placed, topology, limits)?;
-        Ok(Plan {
-            function: self.function,
-            pace: self.pace(&task, capabilities),
+        let Placed {
+            cell,
             module,
-            keep_samples: self.keep_samples,
-            bandwidth_bytes_per_s_max: limits.bandwidth_bytes_per_s_max,
-            capabilities,
-            shared_cpu: task.shared_cpu(topology),
-            parameters: Parameters {
-                spes: match &task {
-                    Task::Pairs(task) => task.spes,
-                    _ => self.spes.number(),
-                },
-                cell: cell.index(),
-                module: task.is_in_module().then_some(module.index()),
-                between: match &task {
-                    _ if task.is_in_memory() => Between::MemorySpe,
-                    Task::Pairs(_) => Between::SpeSpe,
-                    _ if self.between_spes => Between::SpeSpe,
-                    _ => Between::PpeSpe,
-                },
-                buffers: task.buffers(self.spes),
-                settings: Settings {
-                    page_bytes: self.settings.page_bytes,
-                    ..task.settings(self.spes)
-                },
-            },
-            task,
-        })
-    }
-
-    /// Checks the numbers of the function, and chooses those that the request left open.
-    fn task(
-        &self,
-        Placed { first, spes, .. }: Placed,
-        topology: &Topology,
-        limits: &Limits,
-    ) -> Result<Task, RequestError> {
+            first,
+            spes,
+        } = placed;
         let exchange = |channel, partners| Task::Exchange {
             channel,
             between_spes: self.between_spes,
@@ -185,7 +151,7 @@ impl Request {
             let moves = (direction, is_list);
             TransferTask::plan(self, limits, moves, spes, first).map(Task::Transfer)
         };
-        Ok(match self.function {
+        let task = match self.function {
             Function::MkThread => Task::Threads { spes },
             Function::Mailbox => exchange(Channel::Mailbox, spes),
             Function::Signal => exchange(Channel::Signal, spes),
@@ -219,7 +185,8 @@ impl Request {
                 };
                 Task::Memory(MemoryTask::plan(self, topology, limits, planned)?)
             }
-        })
+        };
+        Ok(Plan::of(self, task, (cell, module), topology, limits))
     }
 
     fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
@@ -306,30 +273,6 @@ impl Request {
         }
         Ok(())
     }
-
-    fn pace(&self, task: &Task, capabilities: Capabilities) -> Pace {
-        let checked = |number| u32::try_from(number).expect("the numbers were checked");
-        let timed = match self.iterations {
-            Iterations::Exactly(iterations) => Timed::Exactly(checked(iterations)),
-            Iterations::Within(_) if capabilities.is_steady => {
-                Timed::Steady(task.steady_iterations())
-            }
-            Iterations::Within(span) => Timed::Within(span),
-        };
-        Pace {
-            warm_up: self.warm_up.map(checked).or(match timed {
-                Timed::Exactly(iterations) if capabilities.is_steady => {
-                    Some(STEADY_WARM_UP.min(iterations))
-                }
-                _ => None,
-            }),
-            timed,
-            earlier: Vec::new(),
-            more_visits: false,
-            rate: None,
-            is_warm: false,
-        }
-    }
 }
 
 impl Pace {
@@ -356,6 +299,68 @@ impl Pace {
 }
 
 impl Plan {
+    /// Plans a task of a request, with its pace. The data is in a module of memory, and the SPEs are
+    /// those of a Cell first.
+    fn of(
+        request: &Request,
+        task: Task,
+        (cell, module): (CellId, ModuleId),
+        topology: &Topology,
+        limits: &Limits,
+    ) -> Self {
+        let capabilities = topology.capabilities();
+        let checked = |number| u32::try_from(number).expect("the numbers were checked");
+        let timed = match request.iterations {
+            Iterations::Exactly(iterations) => Timed::Exactly(checked(iterations)),
+            Iterations::Within(_) if capabilities.is_steady => {
+                Timed::Steady(task.steady_iterations())
+            }
+            Iterations::Within(span) => Timed::Within(span),
+        };
+        let warm_up = match timed {
+            Timed::Exactly(iterations) if capabilities.is_steady => {
+                Some(STEADY_WARM_UP.min(iterations))
+            }
+            _ => None,
+        };
+        Self {
+            function: request.function,
+            pace: Pace {
+                warm_up: request.warm_up.map(checked).or(warm_up),
+                timed,
+                earlier: Vec::new(),
+                more_visits: false,
+                rate: None,
+                is_warm: false,
+            },
+            module,
+            keep_samples: request.keep_samples,
+            bandwidth_bytes_per_s_max: limits.bandwidth_bytes_per_s_max,
+            capabilities,
+            shared_cpu: task.shared_cpu(topology),
+            parameters: Parameters {
+                spes: match &task {
+                    Task::Pairs(task) => task.spes,
+                    _ => request.spes.number(),
+                },
+                cell: cell.index(),
+                module: task.is_in_module().then_some(module.index()),
+                between: match &task {
+                    _ if task.is_in_memory() => Between::MemorySpe,
+                    Task::Pairs(_) => Between::SpeSpe,
+                    _ if request.between_spes => Between::SpeSpe,
+                    _ => Between::PpeSpe,
+                },
+                buffers: task.buffers(request.spes),
+                settings: Settings {
+                    page_bytes: request.settings.page_bytes,
+                    ..task.settings(request.spes)
+                },
+            },
+            task,
+        }
+    }
+
     /// Returns the circumstances of the measurement.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
