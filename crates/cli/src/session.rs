@@ -69,8 +69,8 @@ impl End {
     }
 }
 
-/// Goes on unless `is_over`.
-pub(crate) fn unless(is_over: bool) -> ControlFlow<()> {
+/// Returns whether a call that asks between its steps goes on, which it does unless `is_over`.
+pub(crate) fn go_on_unless(is_over: bool) -> ControlFlow<()> {
     if is_over {
         ControlFlow::Break(())
     } else {
@@ -111,12 +111,11 @@ pub(crate) struct Circumstances {
 
 impl Circumstances {
     pub fn envelope(self, command: &str, is_complete: bool) -> Envelope {
-        let reasons = self.reasons;
         Envelope::new(
             command,
             self.machine,
             self.environment,
-            reasons,
+            self.reasons,
             is_complete,
         )
     }
@@ -308,7 +307,7 @@ impl<S: Steps> Session<S> {
         if let Err(message) = kept {
             let _ = self.failed.set(message);
         }
-        unless(self.end_reason().is_some())
+        go_on_unless(self.end_reason().is_some())
     }
 
     /// Prints warnings, unless the result begins with them.

@@ -144,11 +144,9 @@ impl Simulated {
     ) -> Result<(Self, P), Failure> {
         files.refuse_to_replace(machine)?;
         // A machine that cannot do the work is refused before a file is written.
-        let plan = plan(
-            Sim::new(description.clone())
-                .map_err(Failure::run)?
-                .topology(),
-        )?;
+        let checked = Sim::new(description.clone()).map_err(Failure::run)?;
+        let plan = plan(checked.topology())?;
+        drop(checked);
         let title = description.title.clone();
         let how = Simulation {
             description: description.name.clone(),

@@ -27,16 +27,12 @@ pub enum Target {
 /// twice, or if the runs have no value for the program.
 pub fn export(runs: &[(&str, &Measured)], target: Target) -> Result<String, CompareError> {
     let mut values = exported(runs)?;
-    let wanted = match target {
-        Target::Bencher => "time and no rate",
-        Target::SmallerIsBetter => "time",
-        Target::BiggerIsBetter => "rate",
+    let (wanted, times, rates) = match target {
+        Target::Bencher => ("time and no rate", true, true),
+        Target::SmallerIsBetter => ("time", true, false),
+        Target::BiggerIsBetter => ("rate", false, true),
     };
-    match target {
-        Target::Bencher => {}
-        Target::SmallerIsBetter => values.retain(|value| !value.is_a_rate),
-        Target::BiggerIsBetter => values.retain(|value| value.is_a_rate),
-    }
+    values.retain(|value| if value.is_a_rate { rates } else { times });
     if values.is_empty() {
         return Err(CompareError::new(format!(
             "`{}` has no {wanted}, so there is nothing to export; name another file or another format",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::columns::Table;
 use crate::envelope::{CpuLeftOut, SCHEMA_VERSION};
 use crate::html::chart::px;
-use crate::html::{Page, Part, about};
+use crate::html::{Page, Part, about, notice};
 use crate::machine_info::MachineInfo;
 use crate::table::{head, section};
 use crate::text::{bold, figures, parts_of, quota, ranges, size};
@@ -339,23 +339,19 @@ pub fn html(report: &MachineReport) -> String {
         @for (title, table) in tables(report) { h3 { (title) } (table.page()) }
     };
     let limits = limits(report);
-    let limits = html! { ul { @for limit in limits { li { (limit) } } } };
-    let mut parts = vec![
-        Part::new("drawing", "Drawing", Some(drawing)),
-        Part::new("parts", "Parts", Some(tables)),
+    let limits = html! {
+        @if !limits.is_empty() { ul { @for limit in limits { li { (limit) } } } }
+    };
+    let parts = vec![
+        Part::new("drawing", "Drawing", drawing),
+        Part::new("parts", "Parts", tables),
+        Part::new("limits", "Limits", limits),
     ];
-    if report.interconnect.is_none() {
-        parts.push(Part::new("limits", "Limits", Some(limits)));
-    }
     Page {
         command: &report.command,
         heading: &machine.name,
         about: html! { (Words::of(machine).say(&parts_of(machine))) (about(machine)) },
-        notices: html! {
-            @if !report.warnings.is_empty() {
-                (crate::html::notice("warning", "Warnings", &report.warnings))
-            }
-        },
+        notices: notice("warning", "Warnings", &report.warnings),
         words: Words::of(machine),
         parts,
     }

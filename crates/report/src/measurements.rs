@@ -123,19 +123,20 @@ pub(crate) fn table_of(group: &[Measurement], reader: Reader) -> Table {
     });
     let before = BEFORE_SETTINGS.into_iter().map(fixed);
     let after = AFTER_SETTINGS.into_iter().map(fixed);
-    let columns: Vec<(&str, Vec<Option<String>>)> = before.chain(settings).chain(after).collect();
+    let columns = before.chain(settings).chain(after);
+    let columns: Vec<(&str, Vec<Option<String>>)> = columns
+        .filter(|(_, cells): &(_, Vec<_>)| cells.iter().any(Option::is_some))
+        .collect();
     let texts = columns.iter().map(|(heading, _)| TEXTS.contains(heading));
     let row = |row: usize| {
         let cells = columns.iter().map(move |(_, cells)| cells[row].clone());
         cells.map(Option::unwrap_or_default)
     };
-    let mut table = Table::new(
+    Table::new(
         columns.iter().map(|(heading, _)| *heading),
         (0..group.len()).map(row),
         (0..)
             .zip(texts)
             .filter_map(|(at, is_text)| is_text.then_some(at)),
-    );
-    table.retain_columns(|_, cells| cells.iter().any(|cell| !cell.is_empty()));
-    table
+    )
 }

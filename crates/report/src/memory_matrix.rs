@@ -14,6 +14,7 @@ use maud::{Markup, html};
 
 use crate::columns::Table;
 use crate::machine_info::MachineInfo;
+use crate::report::Report;
 use crate::text::{self, bold, figures, size};
 use crate::words::Words;
 
@@ -61,7 +62,11 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
     text
 }
 
-pub(crate) fn figure(matrix: &MemoryMatrix, machine: &MachineInfo) -> Markup {
+pub(crate) fn figure(report: &Report) -> Markup {
+    let machine = &report.envelope.machine;
+    let Some(matrix) = &report.memory_matrix else {
+        return html! {};
+    };
     html! {
         h3 { (TITLE) }
         @for note in notes(matrix, machine) { p.note { (note) } }

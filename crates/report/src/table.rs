@@ -197,7 +197,8 @@ pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     })
 }
 
-/// Returns a heading with a list of points in the words of the machine. Without points the text is empty.
+/// Returns a heading with a list of points in the words of the machine. Without points the text is
+/// empty.
 pub(crate) fn section(
     heading: &str,
     points: impl IntoIterator<Item = String>,

@@ -106,49 +106,41 @@ cellworks_machine::debug_by_display!(SpeError);
 
 /// A wrong effect of the measured operations. The times of the operations then have no meaning.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the measurement cannot be trusted: {what}; the machine is at fault, please report it")]
-pub struct Untrusted {
-    what: String,
-}
+#[error("the measurement cannot be trusted: {0}; the machine is at fault, please report it")]
+pub struct Untrusted(String);
 
 cellworks_machine::debug_by_display!(Untrusted);
 
 impl Untrusted {
     pub(crate) fn new(what: String) -> Self {
-        Self { what }
+        Self(what)
     }
 }
 
 /// A measured result that is impossible on any machine.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the result cannot be true: {what}")]
-pub struct Impossible {
-    what: String,
-}
+#[error("the result cannot be true: {0}")]
+pub struct Impossible(String);
 
 cellworks_machine::debug_by_display!(Impossible);
 
 impl Impossible {
     /// Makes the error for an impossible time. `statistic` is `mean` or `median`.
     pub(crate) fn time(function: Function, statistic: &str, ns: f64) -> Self {
-        Self {
-            what: format!(
-                "the {statistic} time of {function} is {ns} ns, and an operation takes more than 0 ns; repeat it \
-                 with more iterations, and if it stays {LOOK_AT_THE_CLOCK}"
-            ),
-        }
+        Self(format!(
+            "the {statistic} time of {function} is {ns} ns, and an operation takes more than 0 ns; repeat it \
+             with more iterations, and if it stays {LOOK_AT_THE_CLOCK}"
+        ))
     }
 
     pub(crate) fn order(function: Function, latency: Latency) -> Self {
         let Latency {
             min, p50, p99, max, ..
         } = latency;
-        Self {
-            what: format!(
-                "of the times of {function} the minimum is {min} ns, the median {p50} ns, the 99th percentile \
-                 {p99} ns and the maximum {max} ns, and none can be below the one before; {LOOK_AT_THE_CLOCK}"
-            ),
-        }
+        Self(format!(
+            "of the times of {function} the minimum is {min} ns, the median {p50} ns, the 99th percentile \
+             {p99} ns and the maximum {max} ns, and none can be below the one before; {LOOK_AT_THE_CLOCK}"
+        ))
     }
 
     pub(crate) fn bandwidth(
@@ -158,12 +150,10 @@ impl Impossible {
         bytes_per_s_max: u64,
     ) -> Self {
         let noun = if spes == 1 { "SPE" } else { "SPEs" };
-        Self {
-            what: format!(
-                "{function} moved {bytes_per_s} bytes a second with {spes} {noun}, which can move {bytes_per_s_max} \
-                 at the very most; {LOOK_AT_THE_CLOCK}"
-            ),
-        }
+        Self(format!(
+            "{function} moved {bytes_per_s} bytes a second with {spes} {noun}, which can move {bytes_per_s_max} \
+             at the very most; {LOOK_AT_THE_CLOCK}"
+        ))
     }
 }
 

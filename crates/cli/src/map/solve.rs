@@ -29,7 +29,7 @@ use crate::args::{
     OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
 };
 use crate::failure::Failure;
-use crate::session::{Circumstances, End, Session, SessionOptions, Steps, unless};
+use crate::session::{Circumstances, End, Session, SessionOptions, Steps, go_on_unless};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -276,10 +276,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let assumed = cpus.as_ref().zip(arguments.problem.costs.as_ref());
     let assumed = assumed.and_then(|(cpus, costs)| cpus.assumed(costs));
     let solving = Solving {
-        problem: PlacementProblem {
-            assumed,
-            ..about(arguments, &problem, unit, forbidden)
-        },
+        problem: about(arguments, &problem, unit, forbidden, assumed),
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
@@ -294,13 +291,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
             scene,
             problem: Arc::clone(&problem),
         },
-        room: (0..problem.costs().places())
-            .map(|place| {
-                problem
-                    .capacity(Place(place))
-                    .min(problem.volumes().tasks())
-            })
-            .sum(),
+        room: room(&problem),
         ended: None,
     };
     let session = Session::begin(machine, None, solving, options);
@@ -417,30 +408,27 @@ fn problem(
     };
     let as_flag = |error: ProblemError| wrong(error.to_string().replace(of_a_place, of_a_flag));
     let problem = builder.build().map_err(as_flag)?;
+    let has_pairs = arguments.problem.pattern == Some(Pattern::AllToAll);
+    let (most, why) = if problem.costs().levels().is_empty() || has_pairs {
+        (ROOM_MAX, "a search takes memory for each pair: ")
+    } else {
+        (ROOM_MAX_OF_LEVELS, "")
+    };
+    match room(&problem) {
+        room if room > most => Err(wrong(format!(
+            "its places have room for {room} tasks, and {why}{most} are allowed; lower --capacity, or forbid places"
+        ))),
+        _ => Ok(problem),
+    }
+}
+
+/// Returns the number of tasks for which all places have room.
+fn room(problem: &Problem) -> usize {
     let tasks = problem.volumes().tasks();
     let places = (0..problem.costs().places()).map(Place);
-    let room = places.fold(0_usize, |room, place| {
+    places.fold(0, |room: usize, place| {
         room.saturating_add(problem.capacity(place).min(tasks))
-    });
-    let has_pairs = arguments.problem.pattern == Some(Pattern::AllToAll);
-    if !problem.costs().levels().is_empty() && !has_pairs {
-        return if room > ROOM_MAX_OF_LEVELS {
-            Err(wrong(format!(
-                "its places have room for {room} tasks, and {ROOM_MAX_OF_LEVELS} are allowed; lower --capacity, or \
-                 forbid places"
-            )))
-        } else {
-            Ok(problem)
-        };
-    }
-    if room > ROOM_MAX {
-        Err(wrong(format!(
-            "its places have room for {room} tasks, and a search takes memory for each pair: {ROOM_MAX} are allowed; \
-             lower --capacity, or forbid places"
-        )))
-    } else {
-        Ok(problem)
-    }
+    })
 }
 
 fn about(
@@ -448,6 +436,7 @@ fn about(
     problem: &Problem,
     unit: Option<&str>,
     forbidden: BTreeSet<usize>,
+    assumed: Option<String>,
 ) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
@@ -463,7 +452,7 @@ fn about(
         capacity: arguments.capacity,
         fixed: fixed.collect(),
         forbidden: forbidden.into_iter().collect(),
-        assumed: None,
+        assumed,
     }
 }
 
@@ -553,13 +542,13 @@ fn search(
             bound = proven;
         }
         let is_enough = bound.as_ref().map_or(true, |bound| cost <= *bound);
-        unless(is_enough || session.is_interrupted())
+        go_on_unless(is_enough || session.is_interrupted())
     });
     let after = begun.elapsed();
     let worst = (!session.is_interrupted()).then(|| {
         let limit = Limit::Time(budget.of_worst(begun.elapsed()));
         let search = Search::new(limit).seed(arguments.seed);
-        search.worst(problem, || unless(session.is_interrupted()))
+        search.worst(problem, || go_on_unless(session.is_interrupted()))
     });
     let wait = budget.of_bound(begun.elapsed());
     let has_ended = solution.optimal || session.is_interrupted();

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use cellworks_apps::Deployment;
-use cellworks_machine::{Flows, SpeId, Topology};
+use cellworks_machine::{Flows, Topology};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -87,18 +87,9 @@ pub(super) fn deployment(
             ))
         })
     };
-    let placement: Option<Vec<SpeId>> = match places {
-        None => None,
-        Some(places) => Some(
-            places
-                .iter()
-                .enumerate()
-                .map(spe_of)
-                .collect::<Result<_, _>>()?,
-        ),
-    };
+    let placement = places.map(|places| places.iter().enumerate().map(spe_of).collect());
     Ok(Deployment {
-        placement,
+        placement: placement.transpose()?,
         counts: arguments.volumes.is_some(),
         flows: None,
     })

@@ -19,7 +19,7 @@ pub(crate) use args::StatsArgs;
 use crate::args::span;
 use crate::failure::Failure;
 use crate::machine::{Job, MachineKind, on_machine};
-use crate::session::{End, Session, unless};
+use crate::session::{End, Session, go_on_unless};
 use crate::simulated::Sample;
 use args::Wanted;
 use doubts::Doubts;
@@ -264,8 +264,8 @@ impl Measuring<'_> {
         first..first + 1 + (first + 1..last).take_while(is_alike).count()
     }
 
-    /// Makes a visit of each of the steps in one run. If its result was impossible, it is the only
-    /// step, and is not visited again.
+    /// Makes a visit of each of the steps in one run. A step whose result was impossible is alone,
+    /// and is not visited again.
     fn visit(&mut self, steps: Range<usize>, more: bool) -> Result<(), End> {
         let session = self.session;
         if self.are_impossible[steps.start] {
@@ -290,7 +290,7 @@ impl Measuring<'_> {
                 vec![self.machine.visit(only, more, &mut |done, all| {
                     session.progress().at(done, all);
                     let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
-                    unless(is_over || session.is_interrupted())
+                    go_on_unless(is_over || session.is_interrupted())
                 })]
             }
             several => (self.machine.visit_together(several, more))

@@ -218,19 +218,11 @@ impl Comparison {
     ///
     /// [`CompareError`] like [`of`](Self::of), and also if A or B has no run.
     pub fn of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Result<Self, CompareError> {
-        let (Some((first_name, first)), Some((_, first_of_b))) = (a.first(), b.first()) else {
+        let (Some((_, first)), Some((_, first_of_b))) = (a.first(), b.first()) else {
             let why = "one side has no run; name a file for each";
             return Err(CompareError(why.to_owned()));
         };
-        let printed_by = first.printed_by();
-        if let Some(other) = a
-            .iter()
-            .chain(b)
-            .find(|(_, run)| run.printed_by() != printed_by)
-        {
-            let advice = "run the same command for both";
-            return Err(different(&(*first_name, *first), other, advice));
-        }
+        printed_by(a.iter().chain(b), "run the same command for both")?;
         let ([name_a, name_b], mut notes) = ([a, b].map(name_of), notes_of_runs(a, b));
         let (values_a, values_b) = (values_of_side(a)?, values_of_side(b)?);
         for (name, runs, values) in [(&name_a, a, &values_a), (&name_b, b, &values_b)] {
@@ -329,14 +321,7 @@ pub(crate) struct Exported {
 /// `stats`, their names begin with the program or the command: other programs have results with the
 /// same names.
 pub(crate) fn exported(runs: &[(&str, &Measured)]) -> Result<Vec<Exported>, CompareError> {
-    let printed_by = |(_, run): &(&str, &Measured)| run.printed_by();
-    if let Some(other) = runs
-        .iter()
-        .find(|run| printed_by(run) != printed_by(&runs[0]))
-    {
-        return Err(different(&runs[0], other, "export each by itself"));
-    }
-    let printed_by = printed_by(&runs[0]);
+    let printed_by = printed_by(runs, "export each by itself")?;
     let of = match printed_by.strip_prefix("run ").unwrap_or(&printed_by) {
         "stats" => String::new(),
         program => format!("{program}: "),
@@ -354,14 +339,24 @@ pub(crate) fn exported(runs: &[(&str, &Measured)]) -> Result<Vec<Exported>, Comp
     Ok(values.collect())
 }
 
-fn different(first: &(&str, &Measured), other: &(&str, &Measured), advice: &str) -> CompareError {
-    let ((first, run), (name, another)) = (first, other);
-    CompareError(format!(
-        "`{first}` is what `cellworks {}` printed, `{name}` what `cellworks {}` printed: they measure different \
-         things; {advice}",
-        run.printed_by(),
-        another.printed_by()
-    ))
+/// Returns the command that printed all runs. If there are several, the error ends with `advice`.
+fn printed_by<'r>(
+    runs: impl IntoIterator<Item = &'r (&'r str, &'r Measured)>,
+    advice: &str,
+) -> Result<String, CompareError> {
+    let mut runs = runs.into_iter();
+    let Some((first, run)) = runs.next() else {
+        return Ok(String::new());
+    };
+    let command = run.printed_by();
+    match runs.find(|(_, other)| other.printed_by() != command) {
+        None => Ok(command),
+        Some((name, other)) => Err(CompareError(format!(
+            "`{first}` is what `cellworks {command}` printed, `{name}` what `cellworks {}` printed: they measure \
+             different things; {advice}",
+            other.printed_by()
+        ))),
+    }
 }
 
 fn names_of(runs: &[(&str, &Measured)]) -> Vec<String> {
@@ -552,55 +547,51 @@ pub(crate) fn differences_from(
 fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     let [name_a, name_b] = names;
     let mut notes = Vec::new();
-    let mut differ = |what: &str, in_a: String, in_b: String| {
+    let mut differ = |what: &str, of: &dyn Fn(&Envelope) -> String| {
+        let [in_a, in_b] = [of(a), of(b)];
         if in_a != in_b {
             notes.push(format!(
                 "{what} differ: {in_a} in {name_a}, {in_b} in {name_b}."
             ));
         }
     };
-    let (machine_a, machine_b) = (&a.machine, &b.machine);
-    let machine = |m: &MachineInfo| format!("{} ({})", m.name, m.kind);
-    differ("Machines", machine(machine_a), machine(machine_b));
-    let number = |number: usize| number.to_string();
-    differ(
-        "Numbers of SPEs",
-        number(machine_a.spes),
-        number(machine_b.spes),
-    );
-    let cells = |m: &MachineInfo| number(m.cells.len());
-    differ("Numbers of Cells", cells(machine_a), cells(machine_b));
-    let modules = |m: &MachineInfo| number(m.memory_modules);
-    differ(
-        "Numbers of memory modules",
-        modules(machine_a),
-        modules(machine_b),
-    );
-    let simulation = |m: &MachineInfo| m.simulation.as_ref().map(crate::text::simulation);
-    if let (Some(in_a), Some(in_b)) = (simulation(machine_a), simulation(machine_b)) {
-        differ("Simulations", in_a, in_b);
+    differ("Machines", &|of| {
+        format!("{} ({})", of.machine.name, of.machine.kind)
+    });
+    differ("Numbers of SPEs", &|of| of.machine.spes.to_string());
+    differ("Numbers of Cells", &|of| of.machine.cells.len().to_string());
+    differ("Numbers of memory modules", &|of| {
+        of.machine.memory_modules.to_string()
+    });
+    if !is_real(a) && !is_real(b) {
+        differ("Simulations", &|of| {
+            let simulation = of.machine.simulation.as_ref();
+            simulation.map_or_else(String::new, crate::text::simulation)
+        });
     }
-    let (env_a, env_b) = (&a.environment, &b.environment);
-    let system = |e: &Environment| {
-        let kernel = e.kernel.as_deref().unwrap_or("of unknown release");
-        format!("{} {kernel} on {}", e.operating_system, e.architecture)
-    };
-    let governors = |e: &Environment| match &e.host {
-        Some(host) if !host.governors.is_empty() => host.governors.join(" and "),
-        _ => "unknown".to_owned(),
-    };
-    let quota = |e: &Environment| match e.host.as_ref().and_then(|host| host.quota_cpus) {
-        Some(cpus) => crate::text::quota(cpus),
-        None => "none".to_owned(),
-    };
     // The results of a simulation do not depend on the computer that simulates.
     if is_real(a) && is_real(b) {
-        differ("Operating systems", system(env_a), system(env_b));
-        differ("Frequency governors", governors(env_a), governors(env_b));
-        differ("CPU quotas", quota(env_a), quota(env_b));
+        differ("Operating systems", &|of| {
+            let e = &of.environment;
+            let kernel = e.kernel.as_deref().unwrap_or("of unknown release");
+            format!("{} {kernel} on {}", e.operating_system, e.architecture)
+        });
+        differ("Frequency governors", &|of| match &of.environment.host {
+            Some(host) if !host.governors.is_empty() => host.governors.join(" and "),
+            _ => "unknown".to_owned(),
+        });
+        differ("CPU quotas", &|of| {
+            let quota = of
+                .environment
+                .host
+                .as_ref()
+                .and_then(|host| host.quota_cpus);
+            quota.map_or_else(|| "none".to_owned(), crate::text::quota)
+        });
     }
-    let version = |e: &Environment| e.cellworks_version.clone();
-    differ("Versions of cellworks", version(env_a), version(env_b));
+    differ("Versions of cellworks", &|of| {
+        of.environment.cellworks_version.clone()
+    });
     notes
 }
 

@@ -31,15 +31,15 @@ const MARGIN: f64 = 8.0;
 pub fn html(comparison: &Comparison) -> String {
     let heading = views::heading(comparison);
     let groups: Vec<Group<'_>> = groups(comparison).collect();
-    let axis = Axis::for_most(comparison.results.iter());
+    let axis = Axis::for_share(&comparison.results, 1.0 - BEYOND);
     let parts = vec![
         Part::new("summary", "Summary", summarized(comparison, &groups)),
-        Part::new("ratios", "Ratios", Some(ratios(&groups, &axis))),
+        Part::new("ratios", "Ratios", ratios(&groups, &axis)),
         Part::new("not-compared", "Not compared", not_compared(comparison)),
         Part::new(
             "circumstances",
             "Machines and circumstances",
-            Some(circumstances(comparison)),
+            circumstances(comparison),
         ),
     ];
     Page {
@@ -75,24 +75,25 @@ fn notices(comparison: &Comparison) -> Markup {
     } else {
         ("doubt", "Not to be relied upon")
     };
-    html! { @if !comparison.notes.is_empty() { (notice(kind, heading, &comparison.notes)) } }
+    notice(kind, heading, &comparison.notes)
 }
 
-fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
+fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Markup {
     let sentences = summary(comparison);
     if sentences.is_empty() {
-        return None;
+        return html! {};
     }
     let extremes = extremes(groups);
     // The axis covers the ratios of all rows of the tables below.
-    let axis = Axis::for_all(extremes.iter().flat_map(|(_, list)| list).map(|e| e.ratio));
-    Some(html! {
+    let ratios = extremes.iter().flat_map(|(_, list)| list);
+    let axis = Axis::for_share(ratios.map(|one| one.ratio), 1.0);
+    html! {
         @for sentence in sentences { p.sentence { (sentence) } }
         @for (title, extremes) in extremes {
             h3 { (title) }
             (with_drawings(&measurements(&extremes), extremes.iter().map(|one| one.ratio), &axis))
         }
-    })
+    }
 }
 
 fn ratios(groups: &[Group<'_>], axis: &Axis) -> Markup {
@@ -138,18 +139,15 @@ fn with_drawings<'a>(
     )
 }
 
-fn not_compared(comparison: &Comparison) -> Option<Markup> {
-    let lists: Vec<_> = left_out(comparison).collect();
-    (!lists.is_empty()).then(|| {
-        html! {
-            @for (title, left_out) in lists {
-                details open[left_out.len() <= LISTED_MAX] {
-                    summary { (title) ": " (left_out.len()) }
-                    ul { @for what in left_out { li { (what) } } }
-                }
+fn not_compared(comparison: &Comparison) -> Markup {
+    html! {
+        @for (title, left_out) in left_out(comparison) {
+            details open[left_out.len() <= LISTED_MAX] {
+                summary { (title) ": " (left_out.len()) }
+                ul { @for what in left_out { li { (what) } } }
             }
         }
-    })
+    }
 }
 
 const LISTED_MAX: usize = 12;
@@ -186,19 +184,11 @@ struct Axis {
 }
 
 impl Axis {
-    /// Makes the shortest axis of [`ENDS`] on which 95 % of the ratios lie, or else the longest
+    /// Makes the shortest axis of [`ENDS`] on which a share of the ratios lies, or else the longest
     /// axis.
-    fn for_most<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
-        Self::for_share(ratios, 1.0 - BEYOND)
-    }
-
-    /// Makes the shortest axis of [`ENDS`] on which all ratios lie, or else the longest axis.
-    fn for_all<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
-        Self::for_share(ratios, 1.0)
-    }
-
-    fn for_share<'a>(ratios: impl Iterator<Item = &'a Ratio>, share: f64) -> Self {
+    fn for_share<'a>(ratios: impl IntoIterator<Item = &'a Ratio>, share: f64) -> Self {
         let mut factors: Vec<f64> = ratios
+            .into_iter()
             .map(|ratio| ratio.value.max(1.0 / ratio.value))
             .collect();
         factors.sort_by(f64::total_cmp);

@@ -7,8 +7,8 @@ use maud::Markup;
 use super::ExplanationReport;
 use crate::placement::{PictureDrawing, PictureLine, PlacementPicture, draw};
 
-/// Draws the two placements. Returns `None` if no places communicate.
-pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
+/// Draws the two placements. Returns nothing if no places communicate.
+pub(super) fn picture(report: &ExplanationReport) -> Markup {
     let names = &report.envelope.machine.spe_places;
     let name = |place: &usize| names.get(*place).cloned().unwrap_or_default();
     draw(&PlacementPicture {

@@ -203,7 +203,7 @@ pub fn csv(report: &ExplanationReport) -> String {
 /// Returns the difference as an HTML page that needs no other file and no network.
 pub fn html(report: &ExplanationReport) -> String {
     let mut all = vec![
-        Part::new("results", "Results", Some(numbers(report).page())),
+        Part::new("results", "Results", numbers(report).page()),
         Part::new("picture", "Picture", picture::picture(report)),
     ];
     all.extend(parts(report).into_iter().map(|part| {
@@ -212,7 +212,7 @@ pub fn html(report: &ExplanationReport) -> String {
             p { (part.about) }
             @if !part.table.rows.is_empty() { (part.table.page()) }
         };
-        Part::new(id, title, Some(content))
+        Part::new(id, title, content)
     }));
     let about = html! {
         (sizes(report))

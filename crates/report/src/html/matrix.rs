@@ -49,11 +49,8 @@ impl Serialize for Rounded {
     }
 }
 
-pub(super) fn figures(report: &Report) -> Option<Markup> {
-    if report.matrices.is_empty() {
-        return None;
-    }
-    Some(html! { @for matrix in &report.matrices { (figure(matrix, &report.envelope.machine)) } })
+pub(super) fn figures(report: &Report) -> Markup {
+    html! { @for matrix in &report.matrices { (figure(matrix, &report.envelope.machine)) } }
 }
 
 fn figure(matrix: &Matrix, machine: &MachineInfo) -> Markup {

@@ -44,16 +44,15 @@ pub fn render(report: &Report) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
     let curves = sweeps::of(report);
-    let counters = report.counters.as_ref().map(tables::counters);
     let parts = vec![
         Part::new("advice", "Advice", advice(report)),
         Part::new("results", "Results", tables::findings(report)),
         Part::new("curves", "Curves", sweeps::figures(&curves)),
         Part::new("matrices", "Heat maps", matrix::figures(report)),
-        Part::new("memory", "Memory", memory(report)),
+        Part::new("memory", "Memory", memory_matrix::figure(report)),
         Part::new("measurements", "Measurements", tables::measurements(report)),
         Part::new("states", "Two states", two_states(report)),
-        Part::new("counters", "Counters", counters),
+        Part::new("counters", "Counters", counters(report.counters.as_ref())),
         not_measured(&report.not_measured),
     ];
     let about = html! {
@@ -91,19 +90,18 @@ pub(crate) fn about(machine: &MachineInfo) -> Markup {
 }
 
 fn notices(envelope: &Envelope) -> Markup {
-    let warnings = &envelope.environment.warnings;
     html! {
         @for (heading, reasons) in doubts(envelope) { (notice("doubt", heading, &reasons)) }
-        @if !warnings.is_empty() { (notice("warning", "Warnings", warnings)) }
+        (notice("warning", "Warnings", &envelope.environment.warnings))
     }
 }
 
-fn advice(report: &Report) -> Option<Markup> {
-    (!report.advice.is_empty()).then(|| {
-        let texts = text::advice(&report.advice);
-        let texts: Vec<_> = report.advice.iter().zip(texts).collect();
-        html! {
-            @if text::is_all_doubtful(&report.advice) { p.note { "Note: " (text::ALL_DOUBTFUL) "." } }
+fn advice(report: &Report) -> Markup {
+    let texts = text::advice(&report.advice);
+    let texts: Vec<_> = report.advice.iter().zip(texts).collect();
+    html! {
+        @if text::is_all_doubtful(&report.advice) { p.note { "Note: " (text::ALL_DOUBTFUL) "." } }
+        @if !texts.is_empty() {
             dl.advice {
                 @for about in texts.chunk_by(|(a, _), (b, _)| a.topic == b.topic) {
                     div {
@@ -113,35 +111,28 @@ fn advice(report: &Report) -> Option<Markup> {
                 }
             }
         }
-    })
+    }
 }
 
-fn memory(report: &Report) -> Option<Markup> {
-    let matrix = report.memory_matrix.as_ref()?;
-    Some(memory_matrix::figure(matrix, &report.envelope.machine))
-}
-
-fn two_states(report: &Report) -> Option<Markup> {
+fn two_states(report: &Report) -> Markup {
     let states = text::two_states(&report.measurements);
-    (!states.is_empty()).then(|| {
-        html! {
-            ul {
-                @for measurement in states { li { (measurement) } }
-            }
+    html! {
+        @if !states.is_empty() {
+            ul { @for measurement in states { li { (measurement) } } }
         }
-    })
+    }
 }
 
 pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
-    let list = (!missing.is_empty()).then(|| {
-        html! {
+    let list = html! {
+        @if !missing.is_empty() {
             ul {
                 @for missing in missing {
                     li { b { (missing.what) } ": " (missing.why) }
                 }
             }
         }
-    });
+    };
     Part::new("not-measured", "Not measured", list)
 }
 
@@ -181,7 +172,7 @@ fn circumstances(envelope: &Envelope) -> Part {
             }
         }
     };
-    Part::new("circumstances", "Machine and circumstances", Some(content))
+    Part::new("circumstances", "Machine and circumstances", content)
 }
 
 /// Groups the SPEs of a Cell by their nearest memory module. Most Cells have only one module.

@@ -22,12 +22,12 @@ pub(crate) struct Page<'a> {
 pub(crate) struct Part {
     id: &'static str,
     heading: &'static str,
-    /// The content. A part without content is left out of the page.
-    content: Option<Markup>,
+    /// The content. A part whose content is empty is left out of the page.
+    content: Markup,
 }
 
 impl Part {
-    pub(crate) fn new(id: &'static str, heading: &'static str, content: Option<Markup>) -> Self {
+    pub(crate) fn new(id: &'static str, heading: &'static str, content: Markup) -> Self {
         Self {
             id,
             heading,
@@ -38,7 +38,7 @@ impl Part {
 
 impl Page<'_> {
     pub(crate) fn render(&self) -> String {
-        let parts = || self.parts.iter().filter(|part| part.content.is_some());
+        let parts = || self.parts.iter().filter(|part| !part.content.0.is_empty());
         // Only plain words are translated, so the HTML stays valid.
         let translated = |markup: &Markup| PreEscaped(self.words.say(&markup.0));
         html! {
@@ -63,7 +63,7 @@ impl Page<'_> {
                     main {
                         (translated(&self.notices))
                         @for part in parts() {
-                            section id=(part.id) { h2 { (part.heading) } @if let Some(content) = &part.content { (translated(content)) } }
+                            section id=(part.id) { h2 { (part.heading) } (translated(&part.content)) }
                         }
                     }
                     div #hover role="status" hidden {}
@@ -75,12 +75,15 @@ impl Page<'_> {
     }
 }
 
-/// Returns warnings as a box with a heading. `kind` is `doubt` or `warning`.
+/// Returns warnings as a box with a heading, or nothing if there are none. `kind` is `doubt` or
+/// `warning`.
 pub(crate) fn notice(kind: &'static str, heading: &str, sentences: &[String]) -> Markup {
     html! {
-        aside class=(kind) role=[(kind == "doubt").then_some("alert")] {
-            h2 { (heading) }
-            ul { @for sentence in sentences { li { (sentence) } } }
+        @if !sentences.is_empty() {
+            aside class=(kind) role=[(kind == "doubt").then_some("alert")] {
+                h2 { (heading) }
+                ul { @for sentence in sentences { li { (sentence) } } }
+            }
         }
     }
 }

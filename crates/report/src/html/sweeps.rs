@@ -72,25 +72,24 @@ pub(super) fn of(report: &Report) -> Vec<Curves> {
     curves.filter(|curves| !curves.charts.is_empty()).collect()
 }
 
-/// Returns the curves as figures, or `None` if there are no curves.
-pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
-    if curves.is_empty() {
-        return None;
-    }
-    Some(html! {
-        p.note {
-            "Times are medians. Bars hold the median of each visit, and 95 % of the medians to come \
-             if rounds were independent of each other."
-        }
-        div.functions {
-            @for Curves { function, charts } in curves {
-                div.several[charts.len() > 1] {
-                    h3 { code { (function) } " " span.what { (function.operation()) } }
-                    div.charts { @for chart in charts { (chart.render()) } }
+/// Returns the curves as figures, or nothing if there are no curves.
+pub(super) fn figures(curves: &[Curves]) -> Markup {
+    html! {
+        @if !curves.is_empty() {
+            p.note {
+                "Times are medians. Bars hold the median of each visit, and 95 % of the medians to come \
+                 if rounds were independent of each other."
+            }
+            div.functions {
+                @for Curves { function, charts } in curves {
+                    div.several[charts.len() > 1] {
+                        h3 { code { (function) } " " span.what { (function.operation()) } }
+                        div.charts { @for chart in charts { (chart.render()) } }
+                    }
                 }
             }
         }
-    })
+    }
 }
 
 fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {

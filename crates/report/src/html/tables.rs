@@ -13,14 +13,14 @@ use crate::text::{DOUBTFUL, finding_name, finding_parameters, in_unit, notes_of}
 /// A table with more rows is folded, because the curves show the same numbers.
 const ROWS_MAX: usize = 8;
 
-pub(super) fn measurements(report: &Report) -> Option<Markup> {
+pub(super) fn measurements(report: &Report) -> Markup {
     if report.measurements.is_empty() {
-        return None;
+        return html! {};
     }
     let groups = report
         .measurements
         .chunk_by(|a, b| a.function == b.function);
-    Some(html! {
+    html! {
         p.note {
             "Times are those of one operation. ± is half the width of the interval of the median: it \
              holds the median of each visit, and 95 % of those to come if rounds were independent \
@@ -40,23 +40,25 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
             }
             @for note in notes_of(group, &report.envelope.machine) { p.note { (note) } }
         }
-    })
+    }
 }
 
-pub(crate) fn counters(counters: &Counters) -> Markup {
+pub(crate) fn counters(counters: Option<&Counters>) -> Markup {
     html! {
-        p.note { (about(counters)) "; times are shares of it." }
-        @for table in tables(counters) { (table.page()) }
-        @if let Some(busiest) = busiest(counters) { p.note { "Busiest: " (busiest) "." } }
-        @if let Some(table) = free_parts(counters) {
-            h3 { "Bottleneck" }
-            @for sentence in sentences(counters) { p { (sentence) } }
-            (table.page())
+        @if let Some(counters) = counters {
+            p.note { (about(counters)) "; times are shares of it." }
+            @for table in tables(counters) { (table.page()) }
+            @if let Some(busiest) = busiest(counters) { p.note { "Busiest: " (busiest) "." } }
+            @if let Some(table) = free_parts(counters) {
+                h3 { "Bottleneck" }
+                @for sentence in sentences(counters) { p { (sentence) } }
+                (table.page())
+            }
         }
     }
 }
 
-pub(super) fn findings(report: &Report) -> Option<Markup> {
+pub(super) fn findings(report: &Report) -> Markup {
     let row = |finding: &Finding| {
         let mut parameters = finding_parameters(finding);
         if finding.doubtful {
@@ -70,5 +72,5 @@ pub(super) fn findings(report: &Report) -> Option<Markup> {
     };
     let headings = ["result", "value", "circumstances"];
     let table = Table::new(headings, report.results.iter().map(row), [0, 2]);
-    (!table.rows.is_empty()).then(|| table.page())
+    html! { @if !table.rows.is_empty() { (table.page()) } }
 }

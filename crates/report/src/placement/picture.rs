@@ -78,8 +78,8 @@ pub struct PictureLine {
     pub cost: f64,
 }
 
-/// Draws the placements. Returns `None` if no places communicate.
-pub(crate) fn draw(picture: &PlacementPicture) -> Option<Markup> {
+/// Draws the placements. Returns nothing if no places communicate.
+pub(crate) fn draw(picture: &PlacementPicture) -> Markup {
     let all = || picture.drawings.iter().flat_map(|drawing| &drawing.lines);
     let unit_costs = || all().map(|line| line.cost / line.volume);
     let scale = Scale {
@@ -92,14 +92,14 @@ pub(crate) fn draw(picture: &PlacementPicture) -> Option<Markup> {
     let most = all().map(|line| line.volume).fold(0.0, f64::max);
     let places = picture.places.len();
     if places > DRAWN_MAX {
-        return Some(html! {
+        return html! {
             p { (places) " places are not drawn: more than " (DRAWN_MAX) " do not fit beside each other." }
-        });
+        };
     }
     if most == 0.0 {
-        return None;
+        return html! {};
     }
-    Some(html! {
+    html! {
         p {
             "Circles are places, and t0 is task 0. A line joins two places whose tasks communicate. The wider it is, the larger the volume, both \
              directions together. Its colour is the cost of a unit of volume there: "
@@ -119,7 +119,7 @@ pub(crate) fn draw(picture: &PlacementPicture) -> Option<Markup> {
                 (drawing(picture, one, &scale, most))
             }
         }
-    })
+    }
 }
 
 fn swatch(colour: colorous::Color) -> Markup {

@@ -260,9 +260,13 @@ pub fn csv(report: &PlacementReport) -> String {
 pub fn html(report: &PlacementReport) -> String {
     let numbers = Table::new([""; 0], numbers(report), [0, 2]);
     let parts = vec![
-        Part::new("picture", "Picture", report.picture.as_ref().and_then(draw)),
-        Part::new("results", "Results", Some(numbers.page())),
-        Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
+        Part::new(
+            "picture",
+            "Picture",
+            html! { @if let Some(picture) = &report.picture { (draw(picture)) } },
+        ),
+        Part::new("results", "Results", numbers.page()),
+        Part::new("tried", "Tried", trials(report)),
         Part::new("placement", "Placement", placement(report)),
         Part::new("volumes", "Volumes", volumes(report)),
         Part::new("binding", "Binding", binding(report)),
@@ -316,11 +320,13 @@ fn ways(trials: &PlacementTrials) -> Table {
     Table::new(headings, rows, [0])
 }
 
-fn trials_on_page(trials: &PlacementTrials) -> Markup {
-    html! { p { (tried(trials)) } (ways(trials).page()) }
+fn trials(report: &PlacementReport) -> Markup {
+    html! {
+        @if let Some(trials) = &report.trials { p { (tried(trials)) } (ways(trials).page()) }
+    }
 }
 
-fn placement(report: &PlacementReport) -> Option<Markup> {
+fn placement(report: &PlacementReport) -> Markup {
     let cpus = Some(&report.cpus).filter(|cpus| cpus.len() == report.placement.len());
     let nodes = cpus.filter(|_| !report.nodes.is_empty());
     let row = |(task, place): (usize, &usize)| {
@@ -337,18 +343,18 @@ fn placement(report: &PlacementReport) -> Option<Markup> {
     ];
     let rows = report.placement.iter().enumerate().map(row);
     let table = Table::new(headings.into_iter().flatten(), rows, []);
-    (!report.placement.is_empty()).then(|| table.page())
+    html! { @if !table.rows.is_empty() { (table.page()) } }
 }
 
-fn volumes(report: &PlacementReport) -> Option<Markup> {
-    (!report.heaviest.is_empty()).then(|| {
-        html! { p { (about_pairs(report)) } (pairs(report).page()) }
-    })
+fn volumes(report: &PlacementReport) -> Markup {
+    html! {
+        @if !report.heaviest.is_empty() { p { (about_pairs(report)) } (pairs(report).page()) }
+    }
 }
 
-fn binding(report: &PlacementReport) -> Option<Markup> {
-    (!report.commands.is_empty()).then(|| {
-        html! {
+fn binding(report: &PlacementReport) -> Markup {
+    html! {
+        @if !report.commands.is_empty() {
             @if let Some(assumed) = &report.problem.assumed { p { (assumed) } }
             dl.facts {
                 @for ToolCommand { tool, words, note } in &report.commands {
@@ -357,5 +363,5 @@ fn binding(report: &PlacementReport) -> Option<Markup> {
                 }
             }
         }
-    })
+    }
 }

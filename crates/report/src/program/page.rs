@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::views::{blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing, WIDE_RATIO};
-use crate::html::{Part, about, not_measured, page_of, short};
+use crate::html::{Part, about, counters, not_measured, page_of, short};
 use crate::text::{self, parts_of};
 use crate::words::Words;
 
@@ -17,31 +17,31 @@ const WHOLE_MAX: f64 = 64.0;
 pub fn html(report: &ProgramReport) -> String {
     let machine = &report.envelope.machine;
     let heading = format!("{} on {}", report.program, machine.name);
-    let counters = report.counters.as_ref().map(crate::html::counters);
     let parts = vec![
         Part::new("results", "Results", results(report)),
         Part::new("figures", "Curves", figures(report)),
-        Part::new("counters", "Counters", counters),
+        Part::new("counters", "Counters", counters(report.counters.as_ref())),
         not_measured(&report.not_measured),
     ];
     let about = html! { (Words::of(machine).say(&parts_of(machine))) (about(machine)) };
     page_of(&report.envelope, &heading, about, parts)
 }
 
-fn results(report: &ProgramReport) -> Option<Markup> {
-    (!report.results.is_empty()).then(|| {
-        html! {
+fn results(report: &ProgramReport) -> Markup {
+    html! {
+        @if !report.results.is_empty() {
             p.note { (common(report)) }
             @for table in blocks(report) { (table.page()) }
         }
-    })
+    }
 }
 
-fn figures(report: &ProgramReport) -> Option<Markup> {
-    let figures = &report.figures;
-    (!figures.is_empty()).then(|| {
-        html! { div.charts { @for figure in figures { (chart(figure).render()) } } }
-    })
+fn figures(report: &ProgramReport) -> Markup {
+    html! {
+        @if !report.figures.is_empty() {
+            div.charts { @for figure in &report.figures { (chart(figure).render()) } }
+        }
+    }
 }
 
 fn chart(figure: &ProgramFigure) -> Chart {

@@ -17,13 +17,13 @@ pub fn html(reproduction: &Reproduction) -> String {
         papers => format!("{} sources, simulated", papers.len()),
     };
     let parts = vec![
-        Part::new("summary", "Summary", Some(summarized(reproduction))),
-        Part::new("numbers", "Numbers", Some(numbers(reproduction))),
+        Part::new("summary", "Summary", summarized(reproduction)),
+        Part::new("numbers", "Numbers", numbers(reproduction)),
         Part::new("figures", "Figures", drawn(&reproduction.figures)),
         Part::new(
             "circumstances",
             "Machines and circumstances",
-            Some(circumstances(reproduction)),
+            circumstances(reproduction),
         ),
     ];
     Page {
@@ -36,11 +36,11 @@ pub fn html(reproduction: &Reproduction) -> String {
             }
         },
         words: Words::OF_A_CELL,
-        notices: html! {
-            @if !reproduction.envelope.trust.reasons.is_empty() {
-                (notice("doubt", "Not everything was simulated", &reproduction.envelope.trust.reasons))
-            }
-        },
+        notices: notice(
+            "doubt",
+            "Not everything was simulated",
+            &reproduction.envelope.trust.reasons,
+        ),
         parts,
     }
     .render()
@@ -98,11 +98,11 @@ fn rule(result: &Reproduced) -> Option<&str> {
     rule.or(result.failed.as_deref())
 }
 
-fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
+fn drawn(figures: &[ReproducedFigure]) -> Markup {
     if figures.is_empty() {
-        return None;
+        return html! {};
     }
-    Some(html! {
+    html! {
         p.note { "Drawn from the simulation, with the numbers that the figures in the papers have." }
         @for figure in figures {
             h3 { (called(figure)) " " span.what { (figure.title) ", " (figure.paper) } }
@@ -119,7 +119,7 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
                 }
             }
         }
-    })
+    }
 }
 
 /// Returns the name of a figure: `Figure 4`, `Figures 10 and 11`, or `Listings 7 to 9`.

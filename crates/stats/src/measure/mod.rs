@@ -241,12 +241,17 @@ impl Visits {
     fn add(&mut self, visit: Outcome) -> Result<Measured, MeasureError> {
         self.plan.pace.earlier.push(round_medians(&visit.loops));
         self.plan.pace.rate = last_rate(&visit.loops);
-        let outcome = match self.outcome.take() {
-            None => visit,
-            Some(earlier) => earlier.and(visit),
+        let all = match &mut self.outcome {
+            none @ None => none.insert(visit),
+            Some(all) => {
+                let bare = all.bare.iter_mut().zip(visit.bare);
+                for (rounds, more) in all.loops.iter_mut().zip(visit.loops).chain(bare) {
+                    rounds.extend(more);
+                }
+                all
+            }
         };
-        let outcome = self.outcome.insert(outcome);
-        let measurement = summarize(&self.plan, outcome)?;
+        let measurement = summarize(&self.plan, all)?;
         Ok(Measured::Operation(Box::new(measurement)))
     }
 }

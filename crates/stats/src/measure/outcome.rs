@@ -17,13 +17,3 @@ pub(super) struct Outcome {
     /// machine cannot tell the share.
     pub huge_page_share: Option<f64>,
 }
-
-impl Outcome {
-    pub fn and(mut self, later: Self) -> Self {
-        let bare = self.bare.iter_mut().zip(later.bare);
-        for (rounds, more) in self.loops.iter_mut().zip(later.loops).chain(bare) {
-            rounds.extend(more);
-        }
-        self
-    }
-}

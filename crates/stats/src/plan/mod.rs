@@ -299,8 +299,8 @@ impl Pace {
 }
 
 impl Plan {
-    /// Plans a task of a request, with its pace. The data is in a module of memory, and the SPEs are
-    /// those of a Cell first.
+    /// Plans a task of a request, with its pace. The SPEs were taken from the Cell first, and the
+    /// data is in the module.
     fn of(
         request: &Request,
         task: Task,

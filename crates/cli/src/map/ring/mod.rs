@@ -332,20 +332,16 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     let asked = arguments.tasks.or(graph.as_ref().map(Volumes::tasks));
     let spes = arguments.spes.or(asked).unwrap_or_else(one_cell);
     let tasks = asked.unwrap_or(spes);
-    if spes > has {
-        let flag = match (arguments.spes, &arguments.graph) {
-            (Some(_), _) => "--spes".to_owned(),
-            (None, Some(file)) => format!("{}, tasks", file.display()),
-            (None, None) => "--tasks".to_owned(),
-        };
+    let too_many = match (arguments.spes, &arguments.graph) {
+        (Some(_), _) if spes > has => Some(("--spes".to_owned(), spes)),
+        (None, Some(file)) if spes > has => Some((format!("{}, tasks", file.display()), spes)),
+        (None, None) if spes > has => Some(("--tasks".to_owned(), spes)),
+        (_, None) if tasks > has => Some(("--tasks".to_owned(), tasks)),
+        _ => None,
+    };
+    if let Some((flag, number)) = too_many {
         return Err(Failure::Usage(format!(
-            "{flag} {spes}: each task takes an SPE, and {} has {has}; use fewer, or another machine",
-            topology.name()
-        )));
-    }
-    if graph.is_none() && tasks > has {
-        return Err(Failure::Usage(format!(
-            "--tasks {tasks}: each task takes an SPE, and {} has {has}; use fewer, or another machine",
+            "{flag} {number}: each task takes an SPE, and {} has {has}; use fewer, or another machine",
             topology.name()
         )));
     }
