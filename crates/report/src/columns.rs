@@ -21,6 +21,8 @@ pub(crate) struct Table {
     pub rows: Vec<Vec<String>>,
     /// The columns with texts, counted from 0. They are aligned to the left.
     texts: Vec<usize>,
+    /// Whether the first column has the names of the rows.
+    has_names: bool,
 }
 
 impl Table {
@@ -33,6 +35,15 @@ impl Table {
             headings: headings.into_iter().map(Into::into).collect(),
             rows: (rows.into_iter().map(|row| row.into_iter().collect())).collect(),
             texts: texts.into_iter().collect(),
+            has_names: false,
+        }
+    }
+
+    /// Takes the first column for the names of the rows.
+    pub fn with_names(self) -> Self {
+        Self {
+            has_names: true,
+            ..self
         }
     }
 
@@ -141,6 +152,7 @@ impl Table {
                 left(at)
             }
         };
+        let is_name = |at: usize| at == 0 && self.has_names;
         let (heading, cells) = last.split_first().unzip();
         let cell = |row: usize| cells.and_then(|cells| cells.get(row));
         html! {
@@ -150,7 +162,7 @@ impl Table {
                         thead {
                             tr {
                                 @for (at, heading) in self.headings.iter().enumerate() {
-                                    th class=[left(at)] scope="col" { (heading) }
+                                    th class=[left(at)] scope=[(!is_name(at)).then_some("col")] { (heading) }
                                 }
                                 @if let Some(heading) = heading { th scope="col" { (heading) } }
                             }
@@ -160,7 +172,8 @@ impl Table {
                         @for (number, row) in self.rows.iter().enumerate() {
                             tr {
                                 @for (at, text) in row.iter().enumerate() {
-                                    td class=[class(at, text)] { (text) }
+                                    @if is_name(at) { th.left scope="row" { (text) } }
+                                    @else { td class=[class(at, text)] { (text) } }
                                 }
                                 @if let Some(cell) = cell(number) { td { (cell) } }
                             }

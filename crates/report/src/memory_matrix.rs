@@ -37,26 +37,22 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
     for note in notes(matrix, machine) {
         text += &text::wrapped(&words.say(&note), "", width);
     }
-    let labels: Vec<String> = matrix.rows.iter().map(|row| label(row, machine)).collect();
-    let widest = labels.iter().map(|label| label.chars().count()).max();
+    let labels = matrix.rows.iter().map(|row| label(row, machine));
+    let widest = labels.map(|label| label.chars().count()).max();
     let left = width.saturating_sub(widest.unwrap_or(0).max("latency in ns".len()));
-    let modules: Vec<usize> = (0..matrix.modules).collect();
-    let numbers = matrix.numbers();
-    let widest = numbers.last().copied().unwrap_or(0).max(matrix.modules);
-    let column = words.say(&heading(widest)).len() + 2;
-    for (what, figure) in FIGURES {
-        for some in modules.chunks((left / column).max(1)) {
-            let headings = some
-                .iter()
-                .map(|module| words.say(&heading(numbers[*module])));
-            let rows = labels.iter().zip(&matrix.cells).map(|(label, cells)| {
-                let cells = some.iter().map(|module| cells[*module].as_ref());
-                let cells = cells.map(|cell| cell.map(figure).unwrap_or_default());
-                iter::once(words.say(label)).chain(cells)
+    let widest = matrix.numbers().last().copied().unwrap_or(0);
+    let column = words.say(&heading(widest.max(matrix.modules))).len() + 2;
+    let fitting = (left / column).max(1);
+    for table in tables(matrix, machine) {
+        let table = table.translated(words);
+        for first in (1..=matrix.modules).step_by(fitting) {
+            let (mut part, mut at) = (table.clone(), 0..);
+            part.retain_columns(|_, _| {
+                let at = at.next();
+                at == Some(0) || at.is_some_and(|at| (first..first + fitting).contains(&at))
             });
-            let headings = iter::once(what.to_owned()).chain(headings);
             text.push('\n');
-            text += &Table::new(headings, rows, [0]).text(None);
+            text += &part.text(None);
         }
     }
     text
@@ -64,35 +60,27 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
 
 pub(crate) fn figure(report: &Report) -> Markup {
     let machine = &report.envelope.machine;
-    let Some(matrix) = &report.memory_matrix else {
-        return html! {};
-    };
     html! {
-        h3 { (TITLE) }
-        @for note in notes(matrix, machine) { p.note { (note) } }
-        @for (what, figure) in FIGURES {
-            div.wide {
-                table {
-                    thead {
-                        tr {
-                            th.left { (what) }
-                            @for module in matrix.numbers() { th scope="col" { (heading(module)) } }
-                        }
-                    }
-                    tbody {
-                        @for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
-                            tr {
-                                th.left scope="row" { (label(row, machine)) }
-                                @for cell in cells {
-                                    td { (cell.as_ref().map(figure).unwrap_or_default()) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+        @if let Some(matrix) = &report.memory_matrix {
+            h3 { (TITLE) }
+            @for note in notes(matrix, machine) { p.note { (note) } }
+            @for table in tables(matrix, machine) { (table.page()) }
         }
     }
+}
+
+/// Returns a table for each quantity.
+fn tables(matrix: &MemoryMatrix, machine: &MachineInfo) -> [Table; 2] {
+    FIGURES.map(|(what, figure)| {
+        let rows = matrix.rows.iter().zip(&matrix.cells).map(|(row, cells)| {
+            let cells = cells.iter().map(Option::as_ref);
+            let cells = cells.map(|cell| cell.map(figure).unwrap_or_default());
+            iter::once(label(row, machine)).chain(cells)
+        });
+        let modules = matrix.numbers().into_iter().map(heading);
+        let headings = iter::once(what.to_owned()).chain(modules);
+        Table::new(headings, rows, [0]).with_names()
+    })
 }
 
 fn heading(module: usize) -> String {
