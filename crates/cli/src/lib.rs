@@ -66,7 +66,7 @@ mod sweep;
 use std::process::ExitCode;
 
 use cellworks_apps::Parts;
-use cellworks_runner::{Kind, kind, names};
+use cellworks_runner::{ProgramKind, kind, names};
 use cellworks_stats::Setting;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -124,7 +124,7 @@ fn explained(mut error: clap::Error) -> clap::Error {
 /// Returns a tip for a flag that only some commands or programs have. `usage` begins with the
 /// command that was given.
 fn tip_about(flag: &str, usage: &str) -> Option<String> {
-    let with = |has: fn(&Kind) -> bool| {
+    let with = |has: fn(&ProgramKind) -> bool| {
         let kinds = names().iter().filter_map(|name| kind(name)).filter(has);
         let names: Vec<_> = kinds.map(|kind| kind.name).collect();
         names.join(", ")

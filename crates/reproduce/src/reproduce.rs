@@ -226,7 +226,7 @@ fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
 fn outcome(
     outcomes: &Outcomes,
     simulation: &Simulation,
-) -> Result<crate::experiment::Outcome, String> {
+) -> Result<crate::experiment::SimulationResults, String> {
     outcomes
         .get(simulation)
         .cloned()

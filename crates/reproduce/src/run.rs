@@ -15,7 +15,7 @@ use cellworks_runner::simulated;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim, Window};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Outcome, Program, Simulation};
+use crate::experiment::{Program, Simulation, SimulationResults};
 
 /// A function that returns the description of a machine by its name.
 pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
@@ -25,12 +25,12 @@ pub fn built_in(name: &str) -> Option<Description> {
     Description::built_in(name)
 }
 
-pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
+pub(crate) type Outcomes = HashMap<Simulation, Result<SimulationResults, String>>;
 
 /// The outcome of a simulation, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Simulated(pub(crate) Result<Outcome, String>);
+pub struct Simulated(pub(crate) Result<SimulationResults, String>);
 
 pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     let mut seen = HashSet::new();
@@ -147,7 +147,7 @@ impl<'a> Machines<'a> {
         }
     }
 
-    fn run(&mut self, simulation: &Simulation) -> Result<Outcome, String> {
+    fn run(&mut self, simulation: &Simulation) -> Result<SimulationResults, String> {
         let key = (simulation.machine.clone(), simulation.access);
         let made = self
             .made

@@ -31,5 +31,9 @@ mod program;
 mod runner;
 
 pub use any_cell::{AnyCell, CellWork};
-pub use program::{Choice, Chosen, Conclusions, Kind, Ran, kind, names};
+pub use program::{Choice, Chosen, Conclusions, ProgramKind, Ran, kind, names};
 pub use runner::{Runner, simulated, this_computer};
+
+/// The former name of [`ProgramKind`].
+#[deprecated(note = "use `ProgramKind`")]
+pub type Kind = ProgramKind;

@@ -73,7 +73,7 @@ pub struct Conclusions {
 
 /// A kind of program, with the properties of its type.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct ProgramKind {
     /// The name: see [`Program::NAME`].
     pub name: &'static str,
     /// An example of flags: see [`Program::EXAMPLE`].
@@ -94,7 +94,7 @@ pub struct Kind {
     conclude: fn(&[Ran]) -> Conclusions,
 }
 
-impl Kind {
+impl ProgramKind {
     /// Returns the flags: see [`Program::flags`].
     pub fn flags(&self) -> Command {
         (self.flags)()
@@ -134,17 +134,17 @@ pub fn names() -> &'static [&'static str] {
 }
 
 /// Returns the kind of program with this name, or `None` if the name is unknown.
-pub fn kind(name: &str) -> Option<Kind> {
+pub fn kind(name: &str) -> Option<ProgramKind> {
     visit(name, Described)
 }
 
 struct Described;
 
 impl Visitor for Described {
-    type Output = Kind;
+    type Output = ProgramKind;
 
-    fn visit<P: Program>(self) -> Kind {
-        Kind {
+    fn visit<P: Program>(self) -> ProgramKind {
+        ProgramKind {
             name: P::NAME,
             example: P::EXAMPLE,
             example_on_one_spe: P::EXAMPLE_ON_ONE_SPE,

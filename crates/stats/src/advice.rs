@@ -21,7 +21,7 @@ use crate::report::{Advice, Between, Buffers, Finding, Matrix, Measurement, Para
 use buffers::{Pair, private_or_shared};
 use comparisons::Comparison;
 use distance::by_distance;
-use found::{Run, by_size, like, number};
+use found::{RunResults, by_size, like, number};
 use lists::{Gathered, elements_worth_having, list_or_singles};
 use points::{NEARLY_BEST, Point, block, least, most, rate, share};
 use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
@@ -55,7 +55,7 @@ pub fn advise(
     findings: &[Finding],
     matrices: &[Matrix],
 ) -> Vec<Advice> {
-    let all = texts(&Run {
+    let all = texts(&RunResults {
         topology,
         measurements,
         findings,
@@ -92,7 +92,7 @@ fn without_doubts(
         .collect();
     let has_doubts = sound.len() < measurements.len() || sound_matrices.len() < matrices.len();
     has_doubts.then(|| {
-        texts(&Run {
+        texts(&RunResults {
             topology,
             findings: &findings::findings(&sound, topology),
             measurements: &sound,
@@ -102,7 +102,7 @@ fn without_doubts(
 }
 
 /// Returns all sentences of advice with their topics.
-fn texts(run: &Run<'_>) -> Vec<(&'static str, String)> {
+fn texts(run: &RunResults<'_>) -> Vec<(&'static str, String)> {
     let compared = |comparisons: &[Comparison]| -> Vec<String> {
         let advice = comparisons.iter().map(|comparison| comparison.advice(run));
         advice.flatten().collect()
@@ -132,7 +132,7 @@ fn texts(run: &Run<'_>) -> Vec<(&'static str, String)> {
 
 const BLOCKS: [(Function, &str); 2] = [(Function::DmaGet, "gets"), (Function::DmaPut, "puts")];
 
-impl Run<'_> {
+impl RunResults<'_> {
     /// Recommends the number of bytes that one command should move (section 5.3).
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {

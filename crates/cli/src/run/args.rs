@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use cellworks_apps::Parts;
 use cellworks_machine::Capabilities;
-use cellworks_runner::{Choice, Kind, kind, names};
+use cellworks_runner::{Choice, ProgramKind, kind, names};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
@@ -125,11 +125,11 @@ impl Subcommand for ProgramArgs {
 }
 
 /// Returns the kind of program with the given name, which clap has already accepted.
-pub(super) fn known(name: &str) -> Kind {
+pub(super) fn known(name: &str) -> ProgramKind {
     kind(name).expect("clap lets only names of programs pass")
 }
 
-fn described(kind: Kind) -> Command {
+fn described(kind: ProgramKind) -> Command {
     let program = kind.flags().mut_args(listed);
     let program = program.mut_args(|flag| match kind.repeats {
         Some(repeats) if flag.get_id() == repeats.parameter => {
@@ -162,7 +162,7 @@ fn described(kind: Kind) -> Command {
 /// change fastest. With `is_one_run`, a single combination gets no further programs. The error is
 /// the reason why there is no program.
 pub(super) fn programs(
-    kind: Kind,
+    kind: ProgramKind,
     flags: &ArgMatches,
     on: Capabilities,
     is_one_run: bool,
@@ -221,7 +221,7 @@ fn has(program: &Choice, values: &Map<String, Value>) -> bool {
 
 /// Returns flags for one run like that of several `programs`: those that the user has given, and
 /// those that have several values, with the first value of each.
-pub(super) fn flags_of_one(kind: Kind, flags: &ArgMatches, programs: &[Choice]) -> String {
+pub(super) fn flags_of_one(kind: ProgramKind, flags: &ArgMatches, programs: &[Choice]) -> String {
     let command = kind.flags();
     let first = command.get_arguments().filter_map(|flag| {
         let name = flag.get_id().as_str();
@@ -250,7 +250,7 @@ pub(super) fn flags_of_one(kind: Kind, flags: &ArgMatches, programs: &[Choice]) 
 }
 
 /// Returns a message that begins with the flag of a parameter.
-pub(super) fn about_parameter(kind: Kind, parameter: &str, message: &str) -> String {
+pub(super) fn about_parameter(kind: ProgramKind, parameter: &str, message: &str) -> String {
     let command = kind.flags();
     let mut flags = command.get_arguments();
     let flag = flags.find(|flag| flag.get_id() == parameter);

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use cellworks_apps::{Conclusion, Figure, Parameters, Quantity};
 use cellworks_report::{FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport};
-use cellworks_runner::{Choice, Conclusions, Kind, Ran};
+use cellworks_runner::{Choice, Conclusions, ProgramKind, Ran};
 use cellworks_stats::Finding;
 
 use crate::session::{Circumstances, End, Steps};
 
-pub(super) struct Found {
-    kind: Kind,
+pub(super) struct ProgramSteps {
+    kind: ProgramKind,
     titles: Vec<String>,
     done: BTreeMap<usize, Ran>,
 }
 
-impl Found {
-    pub fn empty(kind: Kind, programs: &[Choice]) -> Self {
+impl ProgramSteps {
+    pub fn empty(kind: ProgramKind, programs: &[Choice]) -> Self {
         Self {
             kind,
             titles: programs.iter().map(|program| program.title()).collect(),
@@ -29,7 +29,7 @@ impl Found {
     }
 }
 
-impl Steps for Found {
+impl Steps for ProgramSteps {
     type Report = ProgramReport;
 
     const NAME: &'static str = "runs";

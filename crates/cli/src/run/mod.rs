@@ -14,7 +14,7 @@ use cellworks_apps::{
     Deployment, Draw, NetworkError, ParameterError, Picture, PoolError, ProgramError,
 };
 use cellworks_machine::Topology;
-use cellworks_runner::{Choice, Kind, Runner};
+use cellworks_runner::{Choice, ProgramKind, Runner};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 use serde_json::json;
@@ -32,7 +32,7 @@ use crate::surroundings::check_address_space;
 use crate::sweep::{Header, Sweep};
 use args::{ProgramArgs, about_parameter, flags_of_one, known, programs};
 use deploy::deployment;
-use found::Found;
+use found::ProgramSteps;
 use kept::{keep, read};
 use pictures::Pictures;
 
@@ -80,13 +80,13 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Returns an example that works on the machine that the flags choose, before this machine is made.
-fn example_here(kind: Kind, common: &CommonArgs) -> String {
+fn example_here(kind: ProgramKind, common: &CommonArgs) -> String {
     let topology = MachineKind::of(&common.machine).topology(common.cpus.as_ref());
     example(kind, common, topology)
 }
 
 /// Returns an example that works on a machine. `topology` is `None` if the machine is not made yet.
-fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> String {
+fn example(kind: ProgramKind, common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
     let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
     let flags = match kind.example_on_one_spe.filter(|_| has_one) {
@@ -111,13 +111,13 @@ fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> Stri
 }
 
 /// Returns the message of the error, which begins with the flag.
-fn explain(kind: Kind, error: &ParameterError) -> String {
+fn explain(kind: ProgramKind, error: &ParameterError) -> String {
     about_parameter(kind, error.parameter(), &error.to_string())
 }
 
 /// The programs that are run on a machine, one after the other.
 struct Runs<'a> {
-    kind: Kind,
+    kind: ProgramKind,
     asked: &'a ProgramArgs,
     common: &'a CommonArgs,
     programs: Vec<Choice>,
@@ -130,7 +130,7 @@ struct Runs<'a> {
 }
 
 struct Plan {
-    kind: Kind,
+    kind: ProgramKind,
     programs: Vec<Choice>,
     deployment: Deployment,
     volumes: Arc<Mutex<Option<OutputFile>>>,
@@ -139,7 +139,7 @@ struct Plan {
 
 impl Job for Runs<'_> {
     type Plan = Plan;
-    type Steps = Found;
+    type Steps = ProgramSteps;
 
     fn plan(&self, topology: &Topology, _: &Limits) -> Result<Plan, Failure> {
         let mut wrong = self.programs.iter().map(|program| program.check(topology));
@@ -163,8 +163,8 @@ impl Job for Runs<'_> {
         }
     }
 
-    fn steps(&self, plan: &Plan, _: &Topology) -> Found {
-        Found::empty(plan.kind, &plan.programs)
+    fn steps(&self, plan: &Plan, _: &Topology) -> ProgramSteps {
+        ProgramSteps::empty(plan.kind, &plan.programs)
     }
 
     fn sweep(&self, plan: &Plan, machine: String) -> Result<Sweep, Failure> {
@@ -197,7 +197,7 @@ impl Job for Runs<'_> {
     fn run(
         plan: Plan,
         machine: &dyn Runner,
-        session: &Session<Found>,
+        session: &Session<ProgramSteps>,
         after: &mut dyn FnMut(&str),
     ) -> End {
         run_all(machine, plan, session, after)
@@ -208,7 +208,7 @@ impl Job for Runs<'_> {
 fn run_all(
     machine: &dyn Runner,
     plan: Plan,
-    session: &Session<Found>,
+    session: &Session<ProgramSteps>,
     after: &mut dyn FnMut(&str),
 ) -> End {
     let Plan {
@@ -218,7 +218,7 @@ fn run_all(
         volumes,
         mut pictures,
     } = plan;
-    let known = |found: &mut Found, step: usize, quantities| {
+    let known = |found: &mut ProgramSteps, step: usize, quantities| {
         found.record_run(step, Arc::clone(&programs[step]), quantities);
     };
     let read = |values| read(kind, values);

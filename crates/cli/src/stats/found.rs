@@ -22,7 +22,7 @@ const WIDE: f64 = 0.2;
 /// virtual machine that probably shared its cores, 18 to 28 % of the intervals were wide.
 const WIDE_SHARE_MAX: f64 = 0.5;
 
-pub(super) struct Found {
+pub(super) struct MeasurementSteps {
     topology: Topology,
     steps: Vec<Step>,
     memory_matrix: Option<MemoryMatrix>,
@@ -68,7 +68,7 @@ impl Again {
     }
 }
 
-impl Found {
+impl MeasurementSteps {
     pub fn empty(work: &Work, topology: &Topology) -> Self {
         let step = |title| Step {
             title,
@@ -216,7 +216,7 @@ impl Found {
     }
 }
 
-impl Steps for Found {
+impl Steps for MeasurementSteps {
     type Report = Report;
 
     const NAME: &'static str = "measurements";
@@ -437,7 +437,7 @@ mod tests {
             state: State::Measured(measured(width, rounds)),
             doubts: Vec::new(),
         });
-        let mut found = Found {
+        let mut found = MeasurementSteps {
             topology: Topology::new("a computer", vec![ModuleId::new(0)], vec![site]),
             steps: steps.into(),
             memory_matrix: None,

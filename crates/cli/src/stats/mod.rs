@@ -24,7 +24,7 @@ use crate::simulated::Sample;
 use args::Wanted;
 use doubts::Doubts;
 use explain::explain;
-use found::{Again, Found};
+use found::{Again, MeasurementSteps};
 use work::{VISITS, Work, title_of};
 
 /// The longest time for the rounds of one visit if `stats` measures everything.
@@ -57,7 +57,7 @@ struct Stats<'a> {
 
 impl Job for Stats<'_> {
     type Plan = Work;
-    type Steps = Found;
+    type Steps = MeasurementSteps;
 
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Work, Failure> {
         let arguments = self.arguments;
@@ -88,8 +88,8 @@ impl Job for Stats<'_> {
         })
     }
 
-    fn steps(&self, work: &Work, topology: &Topology) -> Found {
-        Found::empty(work, topology)
+    fn steps(&self, work: &Work, topology: &Topology) -> MeasurementSteps {
+        MeasurementSteps::empty(work, topology)
     }
 
     fn hazards(&self) -> HazardWatch {
@@ -115,7 +115,7 @@ impl Job for Stats<'_> {
     fn run(
         work: Work,
         machine: &dyn Runner,
-        session: &Session<Found>,
+        session: &Session<MeasurementSteps>,
         after: &mut dyn FnMut(&str),
     ) -> End {
         let mut measuring = Measuring {
@@ -146,7 +146,7 @@ impl Job for Stats<'_> {
 /// fixed pair of SPEs is measured.
 struct Measuring<'a> {
     machine: &'a dyn Runner,
-    session: &'a Session<Found>,
+    session: &'a Session<MeasurementSteps>,
     /// Called after each visit with the title of the plan.
     after: &'a mut dyn FnMut(&str),
     reference: Option<Readings>,
@@ -371,7 +371,7 @@ fn fitting(again: Vec<Again>, left: Duration, took: &[Duration], visits: u32) ->
 }
 
 /// Fails if the time of a run is over before anything was measured.
-fn out_of_time(session: &Session<Found>) -> Result<(), End> {
+fn out_of_time(session: &Session<MeasurementSteps>) -> Result<(), End> {
     let mut end = Ok(());
     session.update(|found| {
         if found.is_empty() {

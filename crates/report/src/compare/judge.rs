@@ -1,7 +1,7 @@
 //! Judges a comparison by a threshold.
 
 use super::judgement::{Judgement, is_enough};
-use super::{Comparison, Kind, Ratio, Verdict};
+use super::{Comparison, Ratio, RatioKind, Verdict};
 
 impl Comparison {
     /// Judges the comparison by a threshold, such as 0.05 for 5 % more time.
@@ -36,7 +36,7 @@ impl Comparison {
 
     fn all_slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
         let all = self.results.iter();
-        let all = all.filter(|ratio| ratio.kind != Kind::Finding);
+        let all = all.filter(|ratio| ratio.kind != RatioKind::Finding);
         all.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
     }
 

@@ -1,7 +1,7 @@
 //! Comparisons as Markdown, for a comment on a pull request.
 
 use super::views::{self, Group, factor, groups, in_unit, interval, left_out, summary};
-use super::{Comparison, Kind, Ratio, Verdict};
+use super::{Comparison, Ratio, RatioKind, Verdict};
 
 /// The bytes of a table after which further rows are left out. A comment on GitHub has at most
 /// 65,536 characters, and there are three tables, of which the last has the rows of the others too.
@@ -69,7 +69,7 @@ pub fn markdown(comparison: &Comparison) -> String {
 
 /// Returns the ratios of times and rates that are beyond both intervals on one side.
 fn beyond(comparison: &Comparison, verdict: Verdict) -> Vec<&Ratio> {
-    let is_it = |ratio: &&Ratio| ratio.verdict == verdict && ratio.kind != Kind::Finding;
+    let is_it = |ratio: &&Ratio| ratio.verdict == verdict && ratio.kind != RatioKind::Finding;
     comparison.results.iter().filter(is_it).collect()
 }
 

@@ -31,8 +31,12 @@ use values::{Compare, contents, described, listed, values_of_side};
 pub use judgement::Judgement;
 pub use markdown::markdown;
 pub use page::html;
-pub use values::{CompareError, Kind, Spread};
+pub use values::{CompareError, RatioKind, Spread};
 pub use views::{csv, table};
+
+/// The former name of [`RatioKind`].
+#[deprecated(note = "use `RatioKind`")]
+pub type Kind = RatioKind;
 
 /// The ratios of B to A of all values that two reports have in common.
 ///
@@ -128,7 +132,7 @@ pub struct Summary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ratio {
     /// The kind of the value.
-    pub kind: Kind,
+    pub kind: RatioKind,
     /// The name of the function, the finding or the result. For a matrix, it is the name of the
     /// primitive that carries the data, such as `mailbox`.
     pub name: String,
@@ -458,10 +462,14 @@ fn verdict(interval: Option<RatioInterval>, is_a_rate: Option<bool>) -> Verdict 
 
 impl Summary {
     fn of(results: &[Ratio]) -> Self {
-        let all = || results.iter().filter(|ratio| ratio.kind != Kind::Finding);
+        let all = || {
+            results
+                .iter()
+                .filter(|ratio| ratio.kind != RatioKind::Finding)
+        };
         let number = |verdict| all().filter(|ratio| ratio.verdict == verdict).count();
         let slowdowns = || {
-            let measured = all().filter(|ratio| ratio.kind != Kind::Result);
+            let measured = all().filter(|ratio| ratio.kind != RatioKind::Result);
             measured.filter_map(Ratio::slowdown)
         };
         let logarithms: f64 = slowdowns().map(f64::ln).sum();

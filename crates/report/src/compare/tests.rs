@@ -102,7 +102,7 @@ fn ratios_are_those_of_medians_and_intervals_of_their_ends() {
     assert_eq!((mailbox.a, mailbox.b, mailbox.value), (160.0, 200.0, 1.25));
     assert_eq!(
         (mailbox.kind, mailbox.name.as_str()),
-        (Kind::Measurement, "mailbox")
+        (RatioKind::Measurement, "mailbox")
     );
     assert_eq!(
         json!(mailbox.parameters),
@@ -123,8 +123,11 @@ fn ratios_are_those_of_medians_and_intervals_of_their_ends() {
     );
     assert!(get.interval.is_some());
     assert_eq!((list.value, list.interval), (1.0, None));
-    assert_eq!((latency.kind, latency.value), (Kind::Finding, 2.0));
-    assert_eq!((atomic.kind, atomic.value), (Kind::Matrix, 55.0 / 50.0));
+    assert_eq!((latency.kind, latency.value), (RatioKind::Finding, 2.0));
+    assert_eq!(
+        (atomic.kind, atomic.value),
+        (RatioKind::Matrix, 55.0 / 50.0)
+    );
     assert_eq!(
         json!(atomic.parameters),
         json!({"class": "same Cell", "polling": "compare-and-swap", "module": 0})
@@ -352,10 +355,10 @@ fn a_run_of_a_program_is_compared_result_by_result() {
     assert_eq!(
         ratios,
         [
-            (Kind::Result, "bandwidth", 0.5, Verdict::Undecided),
-            (Kind::Result, "bandwidth", 0.5, Verdict::Undecided),
-            (Kind::Result, "taken", 1.0, Verdict::Undecided),
-            (Kind::Result, "crossover", 1.0, Verdict::Undecided),
+            (RatioKind::Result, "bandwidth", 0.5, Verdict::Undecided),
+            (RatioKind::Result, "bandwidth", 0.5, Verdict::Undecided),
+            (RatioKind::Result, "taken", 1.0, Verdict::Undecided),
+            (RatioKind::Result, "crossover", 1.0, Verdict::Undecided),
         ]
     );
     assert_eq!(

@@ -14,7 +14,7 @@ use crate::report::Report;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RatioKind {
     /// The medians of the same measurement in A and in B.
     Measurement,
     /// The values of a finding.
@@ -56,7 +56,7 @@ const LARGEST: f64 = u64::MAX as f64;
 
 /// A value of a report that can be compared with the same value of another report.
 pub(super) struct Compare {
-    pub kind: Kind,
+    pub kind: RatioKind,
     pub name: String,
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
@@ -116,7 +116,7 @@ pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>,
 fn values_of_results(results: &[Finding]) -> Vec<Compare> {
     let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
     for result in results {
-        let value = of_finding(Kind::Result, result);
+        let value = of_finding(RatioKind::Result, result);
         match by_name.iter_mut().find(|(name, _)| *name == result.name) {
             Some((_, values)) => values.push(value),
             None => by_name.push((&result.name, vec![value])),
@@ -125,7 +125,7 @@ fn values_of_results(results: &[Finding]) -> Vec<Compare> {
     by_name.into_iter().flat_map(|(_, values)| values).collect()
 }
 
-fn of_finding(kind: Kind, finding: &Finding) -> Compare {
+fn of_finding(kind: RatioKind, finding: &Finding) -> Compare {
     Compare {
         kind,
         name: finding.name.clone(),
@@ -140,7 +140,7 @@ fn of_finding(kind: Kind, finding: &Finding) -> Compare {
 
 fn values_of_stats(report: &Report) -> Vec<Compare> {
     let findings = report.results.iter();
-    let findings = findings.map(|finding| of_finding(Kind::Finding, finding));
+    let findings = findings.map(|finding| of_finding(RatioKind::Finding, finding));
     report
         .measurements
         .iter()
@@ -158,7 +158,7 @@ fn of_measurement(measurement: &Measurement) -> Compare {
         ..
     } = measurement;
     Compare {
-        kind: Kind::Measurement,
+        kind: RatioKind::Measurement,
         name: function.name().to_owned(),
         parameters: fields(parameters),
         unit: "ns".to_owned(),
@@ -185,7 +185,7 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
         let mut parameters = parameters.clone();
         parameters.insert("class".to_owned(), plain(&class.name));
         Some(Compare {
-            kind: Kind::Matrix,
+            kind: RatioKind::Matrix,
             name: name.to_owned(),
             parameters,
             unit: "ns".to_owned(),
@@ -211,7 +211,7 @@ fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
             .map(|(name, value)| (name.to_owned(), plain(&value)))
             .into();
             let value = |name: &str, unit: &str, value, interval| Compare {
-                kind: Kind::Matrix,
+                kind: RatioKind::Matrix,
                 name: name.to_owned(),
                 parameters: parameters.clone(),
                 unit: unit.to_owned(),
@@ -286,7 +286,7 @@ impl Compare {
     /// Returns an impossible number among the value and the ends of its interval, or `None`. A
     /// measured time must be above 0. A finding or a result may be 0 or less.
     fn impossible(&self) -> Option<f64> {
-        let is_time = matches!(self.kind, Kind::Measurement | Kind::Matrix);
+        let is_time = matches!(self.kind, RatioKind::Measurement | RatioKind::Matrix);
         let interval = self.interval.iter().flat_map(|ends| [ends.low, ends.high]);
         [self.value].into_iter().chain(interval).find(|number| {
             let possible = 1.0 / LARGEST..=LARGEST;
@@ -305,10 +305,14 @@ impl Compare {
     }
 }
 
-pub(super) fn described(kind: Kind, name: &str, parameters: &BTreeMap<String, Value>) -> String {
+pub(super) fn described(
+    kind: RatioKind,
+    name: &str,
+    parameters: &BTreeMap<String, Value>,
+) -> String {
     let noun = match kind {
-        Kind::Measurement | Kind::Finding | Kind::Result => "",
-        Kind::Matrix => "matrix of ",
+        RatioKind::Measurement | RatioKind::Finding | RatioKind::Result => "",
+        RatioKind::Matrix => "matrix of ",
     };
     match listed(parameters, ", ") {
         parameters if parameters.is_empty() => format!("{noun}{name}"),

@@ -4,7 +4,7 @@ use cellworks_stats::figures::plain;
 use serde_json::Value;
 
 use super::judgement::is_enough;
-use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
+use super::{Compared, Comparison, Ratio, RatioKind, Spread, Verdict, listed};
 use crate::columns::Table;
 use crate::csv::{lines, or_empty};
 use crate::text::{
@@ -128,8 +128,10 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
             let common = common.into_iter().map(|name| named(first, name));
             Group {
                 title: match first.kind {
-                    Kind::Measurement | Kind::Finding | Kind::Result => first.name.clone(),
-                    Kind::Matrix => format!("matrix of {}", first.name),
+                    RatioKind::Measurement | RatioKind::Finding | RatioKind::Result => {
+                        first.name.clone()
+                    }
+                    RatioKind::Matrix => format!("matrix of {}", first.name),
                 },
                 common: common.collect::<Vec<_>>().join(", "),
                 varying,
@@ -254,7 +256,7 @@ pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extre
         let mut found: Vec<Extreme<'a>> = groups
             .iter()
             .flat_map(|group| group.ratios.iter().map(move |ratio| (group, ratio)))
-            .filter(|(_, ratio)| ratio.kind == Kind::Measurement && ratio.verdict == verdict)
+            .filter(|(_, ratio)| ratio.kind == RatioKind::Measurement && ratio.verdict == verdict)
             .map(|(group, ratio)| Extreme {
                 what: group.name_of(ratio),
                 ratio,

@@ -14,7 +14,7 @@ relation,follows_from\n";
 pub(super) type Column = (&'static str, fn(&Reproduced) -> String);
 
 /// A kind of numbers, such as fitted numbers, with its own columns.
-pub(super) struct Kind {
+pub(super) struct NumberKind {
     pub title: &'static str,
     pub about: &'static str,
     belongs: fn(&Reproduced) -> bool,
@@ -38,21 +38,21 @@ const SHAPES: &str =
     "What the texts state in words, as a ratio and the range in which it has to be.";
 
 /// The kinds of numbers, in the order in which they are shown.
-pub(super) const KINDS: [Kind; 8] = [
-    Kind {
+pub(super) const KINDS: [NumberKind; 8] = [
+    NumberKind {
         title: "Fitted",
         about: "Something was chosen with regard to these numbers: their errors show how well that \
                 succeeded.",
         belongs: |result| is(result, Relation::Fitted, false),
         columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR, FITTED],
     },
-    Kind {
+    NumberKind {
         title: "Fitted: shapes",
         about: SHAPES,
         belongs: |result| is(result, Relation::Fitted, true),
         columns: &[QUANTITY, CONDITIONS, REQUIRED, SIMULATED, HOLDS, FITTED],
     },
-    Kind {
+    NumberKind {
         title: "Derived",
         about: "These repeat a parameter or another number, or follow from them by arithmetic: their \
                 errors show how far two publications agree.",
@@ -66,7 +66,7 @@ pub(super) const KINDS: [Kind; 8] = [
             FOLLOWS_FROM,
         ],
     },
-    Kind {
+    NumberKind {
         title: "Derived: shapes",
         about: SHAPES,
         belongs: |result| is(result, Relation::Derived, true),
@@ -79,26 +79,26 @@ pub(super) const KINDS: [Kind; 8] = [
             FOLLOWS_FROM,
         ],
     },
-    Kind {
+    NumberKind {
         title: "Independent",
         about: "Nothing was fitted to these numbers, and they repeat nothing: their errors show how good \
                 the model is.",
         belongs: |result| is(result, Relation::Independent, false),
         columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR],
     },
-    Kind {
+    NumberKind {
         title: "Independent: shapes",
         about: SHAPES,
         belongs: |result| is(result, Relation::Independent, true),
         columns: &[QUANTITY, CONDITIONS, REQUIRED, SIMULATED, HOLDS],
     },
-    Kind {
+    NumberKind {
         title: "Predictions",
         about: "These results were published, but kept back while the machine was fitted.",
         belongs: |result| result.kept_back && is_simulated(result),
         columns: &[QUANTITY, CONDITIONS, SIMULATED],
     },
-    Kind {
+    NumberKind {
         title: "Not simulated",
         about: "No experiment has simulated these numbers.",
         belongs: |result| !is_simulated(result),
@@ -128,7 +128,7 @@ fn is_simulated(result: &Reproduced) -> bool {
 pub(super) fn of_kind<'a>(
     reproduction: &'a Reproduction,
     paper: &'a str,
-    kind: &'a Kind,
+    kind: &'a NumberKind,
 ) -> Vec<&'a Reproduced> {
     let results = reproduction.results.iter();
     results
@@ -167,7 +167,7 @@ pub fn table(reproduction: &Reproduction, width: usize) -> String {
 
 /// Returns the numbers of a kind in columns. What they are follows in one column, which is wide
 /// enough for most lines even on 80 columns.
-fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
+fn block(kind: &NumberKind, results: &[&Reproduced], width: usize) -> String {
     let row = |value: &dyn Fn(&Column) -> String| {
         let (numbers, texts): (Vec<_>, Vec<_>) =
             (kind.columns.iter()).partition(|(heading, _)| is_number(heading));

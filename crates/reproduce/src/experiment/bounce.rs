@@ -5,7 +5,7 @@ use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
 use serde::Deserialize;
 
-use super::outcome::{Outcome, check_spes, failed};
+use super::outcome::{SimulationResults, check_spes, failed};
 
 /// Two SPEs that change a cache line in turn. The result is the time between two changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -20,7 +20,7 @@ const WARM_UP: u32 = 8;
 const TIMED: u32 = 64;
 
 impl Bounce {
-    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
+    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<SimulationResults, String> {
         let spes = self.between.map(SpeId::new);
         check_spes(
             machine,
@@ -35,7 +35,7 @@ impl Bounce {
                 gather(ppe, &spes);
                 spes.iter().for_each(|spe| ppe.write_in_mbox(*spe, 1));
                 let ns = join(programs.into())?;
-                Ok(Outcome::time(ns[0]))
+                Ok(SimulationResults::time(ns[0]))
             })
             .map_err(failed)?
     }

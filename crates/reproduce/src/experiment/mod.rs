@@ -25,7 +25,7 @@ pub use program::{Run, ScalesFrom};
 pub use stats::{Gives, Stats};
 pub use stream::Stream;
 
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::SimulationResults;
 
 /// A program that gives a number, or a combination of such programs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -122,7 +122,7 @@ pub(crate) enum Program {
 }
 
 /// A function that returns the outcome of a simulation, or the reason why there is none.
-pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
+pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<SimulationResults, String>;
 
 impl Program {
     /// Runs the program on a machine with a decrementer of `timebase_hz`. `machine` and `runner`
@@ -132,11 +132,11 @@ impl Program {
         machine: &M,
         runner: &dyn Runner,
         timebase_hz: u64,
-    ) -> Result<Outcome, String> {
+    ) -> Result<SimulationResults, String> {
         match self {
             Self::Stats(stats) => stats.run(runner, machine.topology()),
-            Self::Tick => Ok(Outcome::time(1e9 / timebase_hz as f64)),
-            Self::Ring(ring) => runner.exchange(ring).map(Outcome::time),
+            Self::Tick => Ok(SimulationResults::time(1e9 / timebase_hz as f64)),
+            Self::Ring(ring) => runner.exchange(ring).map(SimulationResults::time),
             Self::Stream(stream) => stream.run(machine),
             Self::Bounce(bounce) => bounce.run(machine),
             Self::PpeCommunication => ppe::run(machine),
@@ -203,7 +203,7 @@ impl Experiment {
         &self,
         machine: &Arc<str>,
         outcomes: Lookup<'_>,
-    ) -> Result<Outcome, String> {
+    ) -> Result<SimulationResults, String> {
         let mut simulations = Vec::new();
         self.simulations(machine, &mut simulations);
         outcomes(&simulations[0])
@@ -229,7 +229,7 @@ impl Experiment {
                 .bytes_per_s
                 .ok_or_else(|| "the operation moves no blocks".to_owned()),
             Self::Run(_) => {
-                let Outcome { ns, bytes_per_s } = single()?;
+                let SimulationResults { ns, bytes_per_s } = single()?;
                 Ok(bytes_per_s.unwrap_or(ns))
             }
             Self::Stats(_) | Self::Tick | Self::Bounce(_) | Self::PpeCommunication => {

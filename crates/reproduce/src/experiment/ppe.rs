@@ -3,7 +3,7 @@
 use cellworks_csp::{Channel, Ended, Network, Transport};
 use cellworks_machine::{Machine, Span};
 
-use super::outcome::{Outcome, failed};
+use super::outcome::{SimulationResults, failed};
 
 /// The number of timed communications. [`WARM_UP`] untimed communications precede these.
 const TIMED: u32 = 100;
@@ -11,9 +11,11 @@ const WARM_UP: u32 = 5;
 
 /// Measures a communication of the main process with itself: the process writes to a channel with a
 /// buffer, and reads the value back. The channel has the transport that the paper describes.
-pub(super) fn run<M: Machine>(machine: &M) -> Result<Outcome, String> {
+pub(super) fn run<M: Machine>(machine: &M) -> Result<SimulationResults, String> {
     let took = on_ppe(machine)?;
-    Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)))
+    Ok(SimulationResults::time(
+        took.as_nanoseconds_f64() / f64::from(TIMED),
+    ))
 }
 
 fn on_ppe<M: Machine>(machine: &M) -> Result<Span, String> {

@@ -3,13 +3,13 @@
 use std::iter;
 
 use cellworks_apps::{Metric, ProgramError};
-use cellworks_runner::{Choice, Kind, Runner, kind, names};
+use cellworks_runner::{Choice, ProgramKind, Runner, kind, names};
 use cellworks_sim::PpeAccess;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Dimension;
-use super::outcome::{Outcome, failed};
+use super::outcome::{SimulationResults, failed};
 
 /// A program of `cellworks run` with all its parameters, and the result that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -96,7 +96,7 @@ impl Run {
         }
     }
 
-    pub(super) fn run(&self, machine: &dyn Runner) -> Result<Outcome, String> {
+    pub(super) fn run(&self, machine: &dyn Runner) -> Result<SimulationResults, String> {
         let kind = self.kind()?;
         let metric = self.metric(&kind)?;
         let program = self.read(&kind)?;
@@ -113,17 +113,17 @@ impl Run {
             .value;
         if let Some(nanoseconds) = nanoseconds(metric.unit) {
             let times = f64::from(self.times) / f64::from(self.divided_by);
-            return Ok(Outcome::time(value * nanoseconds * times));
+            return Ok(SimulationResults::time(value * nanoseconds * times));
         }
         // The value is the bandwidth of all SPEs together, so `ns` is the time of one block.
         let block_bytes = self.with.get("block_bytes").and_then(Value::as_f64);
-        Ok(Outcome {
+        Ok(SimulationResults {
             ns: block_bytes.unwrap_or(1.0) / value * 1e9,
             bytes_per_s: Some(value),
         })
     }
 
-    fn kind(&self) -> Result<Kind, String> {
+    fn kind(&self) -> Result<ProgramKind, String> {
         kind(&self.program).ok_or_else(|| {
             format!(
                 "there is no program `{}`; use one of {}",
@@ -133,12 +133,12 @@ impl Run {
         })
     }
 
-    fn read(&self, kind: &Kind) -> Result<Choice, String> {
+    fn read(&self, kind: &ProgramKind) -> Result<Choice, String> {
         kind.read(self.with.clone())
             .map_err(|why| format!("program `{}`: {why}", self.program))
     }
 
-    fn metric(&self, kind: &Kind) -> Result<Metric, String> {
+    fn metric(&self, kind: &ProgramKind) -> Result<Metric, String> {
         let metric = kind.metrics.iter().find(|metric| metric.name == self.gives);
         metric.copied().ok_or_else(|| {
             let names: Vec<&str> = kind.metrics.iter().map(|metric| metric.name).collect();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Table;
 
 use super::Dimension;
-use super::outcome::{Outcome, failed};
+use super::outcome::{SimulationResults, failed};
 
 /// A measurement of `cellworks stats`, with the defaults of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -164,10 +164,14 @@ impl Stats {
         }
     }
 
-    pub(super) fn run(&self, machine: &dyn Runner, topology: &Topology) -> Result<Outcome, String> {
+    pub(super) fn run(
+        &self,
+        machine: &dyn Runner,
+        topology: &Topology,
+    ) -> Result<SimulationResults, String> {
         let plan = self.request().plan(topology, &LIMITS).map_err(failed)?;
         let measurement = machine.measure(&plan).map_err(failed)?;
-        Ok(Outcome {
+        Ok(SimulationResults {
             ns: measurement.latency_ns.mean,
             bytes_per_s: measurement.bandwidth_bytes_per_s.map(|bytes| bytes as f64),
         })

@@ -5,7 +5,7 @@ use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, ModuleId, SpeId};
 use serde::Deserialize;
 
-use super::outcome::{Outcome, check_spes, failed};
+use super::outcome::{SimulationResults, check_spes, failed};
 
 /// SPEs that move blocks between their local stores and main memory, or the local stores of other
 /// SPEs. Each SPE keeps several blocks under way. The result is the bandwidth of all SPEs together.
@@ -61,7 +61,7 @@ impl Stream {
         Ok(())
     }
 
-    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
+    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<SimulationResults, String> {
         let mut all: Vec<u16> = self.spes.iter().chain(&self.lenders).copied().collect();
         all.sort_unstable();
         all.dedup();
@@ -93,7 +93,7 @@ impl Stream {
                 }
                 let rates = join(programs)?;
                 let together: f64 = rates.into_iter().flatten().sum();
-                Ok(Outcome {
+                Ok(SimulationResults {
                     ns: f64::from(self.block_bytes) / together * 1e9,
                     bytes_per_s: Some(together),
                 })

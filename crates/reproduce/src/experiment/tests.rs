@@ -33,7 +33,7 @@ fn scales_from(spes: u16, efficiency_percent: u16, operations: &str) -> String {
 }
 
 /// Runs all simulations of an experiment on the host.
-fn outcomes(text: &str) -> Vec<Outcome> {
+fn outcomes(text: &str) -> Vec<SimulationResults> {
     let experiment = experiment(text);
     experiment.dimension().unwrap();
     let mut all = Vec::new();
@@ -188,7 +188,7 @@ fn value(text: &str) -> f64 {
     let outcome = |simulation: &Simulation| {
         let place = all.iter().position(|other| other == simulation).unwrap();
         let ns = 100.0 * (place + 1) as f64;
-        Ok(Outcome {
+        Ok(SimulationResults {
             ns,
             bytes_per_s: Some(ns),
         })
@@ -286,7 +286,7 @@ fn holds_by_chance(number: &Number, machines: u64) -> f64 {
             let mut hasher = DefaultHasher::new();
             (seed, simulation).hash(&mut hasher);
             let from_0_to_1 = hasher.finish() as f64 / u64::MAX as f64;
-            Ok(Outcome::time(1_000.0 + 200.0 * from_0_to_1))
+            Ok(SimulationResults::time(1_000.0 + 200.0 * from_0_to_1))
         };
         let value = crate::reproduce::simulated(number, experiment, &"random".into(), &outcome);
         shape.holds(value.unwrap())

@@ -6,7 +6,7 @@
 use cellworks_machine::SpeId;
 
 use super::distance::by_distance;
-use super::found::{Run, like, number};
+use super::found::{RunResults, like, number};
 use super::points::{Point, least, most};
 use super::value::{Compared, DIFFERS, Value};
 use super::words::range;
@@ -18,7 +18,7 @@ use crate::report::{Between, Buffers, Measurement, Parameters};
 /// sentence is empty.
 pub(super) struct Comparison {
     /// Returns the times, or `None` if a time was not measured.
-    sides: fn(&Run) -> Option<Sides>,
+    sides: fn(&RunResults) -> Option<Sides>,
     /// The sentence if the first time is longer.
     longer: &'static str,
     shorter: &'static str,
@@ -52,7 +52,7 @@ impl Sides {
 }
 
 impl Comparison {
-    pub fn advice(&self, run: &Run) -> Option<String> {
+    pub fn advice(&self, run: &RunResults) -> Option<String> {
         let sides = (self.sides)(run)?;
         let (sentence, ratio) = match sides.compared() {
             Compared::More(ratio) => (self.longer, ratio),
@@ -140,7 +140,7 @@ const MAILBOX_OR_SIGNAL_OF_SPES: Comparison = Comparison {
     ..MAILBOX_OR_SIGNAL
 };
 
-fn mailbox_and_signal(run: &Run, between: Between) -> Option<Sides> {
+fn mailbox_and_signal(run: &RunResults, between: Between) -> Option<Sides> {
     run.cells().find_map(|cell| {
         let [mailbox, signal] = WORDS.map(|word| run.exchange(word, between, cell));
         Some(Sides::of(mailbox?, signal?))
@@ -211,7 +211,7 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
 
 /// Returns a function (mailbox or signal) that was measured in several Cells, with the time of an
 /// exchange in each Cell. Returns `None` if there is no such function.
-fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
+fn by_cell(run: &RunResults, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));
         let cells: Vec<Point> = run.cells().filter_map(exchange).collect();
@@ -314,7 +314,9 @@ const SHARED_OR_PRIVATE: Comparison = Comparison {
 
 /// Returns the measurement with the largest number of SPEs that share a variable, the measurement
 /// of a single SPE, and the comparison of their times.
-fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measurement, Sides)> {
+fn shared_variable<'a>(
+    run: &'a RunResults<'_>,
+) -> Option<(&'a Measurement, &'a Measurement, Sides)> {
     let by_several = |p: &Parameters| p.spes > 1 && p.buffers == Some(Buffers::Shared);
     let shared = Function::ALL
         .into_iter()

@@ -7,14 +7,14 @@ use super::value::Value;
 use crate::function::Function;
 use crate::report::{Between, Finding, Matrix, Measurement, Parameters};
 
-pub(super) struct Run<'a> {
+pub(super) struct RunResults<'a> {
     pub topology: &'a Topology,
     pub measurements: &'a [Measurement],
     pub findings: &'a [Finding],
     pub matrices: &'a [Matrix],
 }
 
-impl Run<'_> {
+impl RunResults<'_> {
     pub fn all<'s>(
         &'s self,
         function: Function,

@@ -402,23 +402,23 @@ impl<S: CellSpe> Work<S> for Linked<'_> {
 /// A node of a table that is read by staging.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct Node {
+struct TableNode {
     next: u64,
     place: u64,
     rest: [u64; 6],
 }
 
-const _: () = assert!(size_of::<Node>() == NODE_BYTES);
+const _: () = assert!(size_of::<TableNode>() == NODE_BYTES);
 
 struct Staging {
-    table: Vec<Node>,
+    table: Vec<TableNode>,
     positions: Vec<usize>,
     chains: Chains,
 }
 
 impl Staging {
     fn new(order: &[u32], chains: Chains) -> Self {
-        let mut table = vec![Node::zeroed(); order.len()];
+        let mut table = vec![TableNode::zeroed(); order.len()];
         for ((node, next), place) in steps(order).zip(0..) {
             let node = &mut table[node as usize];
             node.next = u64::from(next);

@@ -12,11 +12,11 @@ use crate::worker::Worker;
 /// What a thread outside waits for. In an `Arc`, because the worker still uses it when the thread
 /// has got the answer.
 pub(super) struct Answer<R> {
-    outcome: Mutex<Outcome<R>>,
+    outcome: Mutex<AnswerState<R>>,
     given: Condvar,
 }
 
-enum Outcome<R> {
+enum AnswerState<R> {
     Ahead,
     Ended(thread::Result<R>),
     /// The closure was dropped, or was unwound, because the run was cancelled.
@@ -33,7 +33,7 @@ pub(super) struct Question<F, R> {
 impl<R> Answer<R> {
     pub(super) fn new() -> Self {
         Self {
-            outcome: Mutex::new(Outcome::Ahead),
+            outcome: Mutex::new(AnswerState::Ahead),
             given: Condvar::new(),
         }
     }
@@ -42,18 +42,18 @@ impl<R> Answer<R> {
     /// `None` if the closure has no result, because the run was cancelled.
     pub(super) fn wait(&self) -> Option<R> {
         let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_ahead = |outcome: &mut Outcome<R>| matches!(outcome, Outcome::Ahead);
+        let is_ahead = |outcome: &mut AnswerState<R>| matches!(outcome, AnswerState::Ahead);
         let given = self.given.wait_while(outcome, is_ahead);
         let mut given = given.unwrap_or_else(PoisonError::into_inner);
-        let outcome = std::mem::replace(&mut *given, Outcome::DidNotEnd);
+        let outcome = std::mem::replace(&mut *given, AnswerState::DidNotEnd);
         drop(given);
         match outcome {
-            Outcome::Ended(result) => Some(result.unwrap_or_else(|panic| resume_unwind(panic))),
-            Outcome::Ahead | Outcome::DidNotEnd => None,
+            AnswerState::Ended(result) => Some(result.unwrap_or_else(|panic| resume_unwind(panic))),
+            AnswerState::Ahead | AnswerState::DidNotEnd => None,
         }
     }
 
-    fn give(&self, outcome: Outcome<R>) {
+    fn give(&self, outcome: AnswerState<R>) {
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
         self.given.notify_one();
     }
@@ -78,10 +78,10 @@ impl<F, R> Question<F, R> {
         let result = catch_unwind(AssertUnwindSafe(|| work(worker)));
         if result.is_err() && worker.is_cancelled() {
             discard(result);
-            self.answer.give(Outcome::DidNotEnd);
+            self.answer.give(AnswerState::DidNotEnd);
             resume_unwind(Box::new(Cancelled));
         }
-        self.answer.give(Outcome::Ended(result));
+        self.answer.give(AnswerState::Ended(result));
     }
 }
 
@@ -89,7 +89,7 @@ impl<F, R> Drop for Question<F, R> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
             forgiving(|| drop(work));
-            self.answer.give(Outcome::DidNotEnd);
+            self.answer.give(AnswerState::DidNotEnd);
         }
     }
 }

@@ -50,7 +50,7 @@ struct Entry<S: cellworks_machine::Spe> {
 }
 
 /// The results of a pass that are handled after the locks were released.
-struct Found<S: cellworks_machine::Spe> {
+struct PassResults<S: cellworks_machine::Spe> {
     dropped: Vec<Entry<S>>,
     /// The numbers of the tasks for which dicing has failed, and the errors.
     failed: Vec<(u32, TaskError)>,
@@ -60,7 +60,7 @@ struct Found<S: cellworks_machine::Spe> {
 
 /// The end of a run at a limit of time unwinds a pass. The errors that are dropped then hold the
 /// payloads of panics.
-impl<S: cellworks_machine::Spe> Drop for Found<S> {
+impl<S: cellworks_machine::Spe> Drop for PassResults<S> {
     fn drop(&mut self) {
         self.failed.drain(..).for_each(discard);
     }
@@ -206,7 +206,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         let imported = reordered.len() - before;
         self.compute(PPE_MOVE, imported);
         self.queues.counts.imported.add(imported);
-        let mut found = Found {
+        let mut found = PassResults {
             dropped: Vec::new(),
             failed: Vec::new(),
             more_jobs: 0,
@@ -261,7 +261,11 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    fn filter(&self, entries: Vec<Entry<C::Spe>>, found: &mut Found<C::Spe>) -> Vec<Entry<C::Spe>> {
+    fn filter(
+        &self,
+        entries: Vec<Entry<C::Spe>>,
+        found: &mut PassResults<C::Spe>,
+    ) -> Vec<Entry<C::Spe>> {
         if self.filters.is_empty() || self.filter_panic.borrow().is_some() {
             return entries;
         }
@@ -297,7 +301,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         &self,
         entries: Vec<Entry<C::Spe>>,
         enough: usize,
-        found: &mut Found<C::Spe>,
+        found: &mut PassResults<C::Spe>,
     ) -> Vec<Entry<C::Spe>> {
         let may_be_diced = |entry: &Entry<C::Spe>| {
             self.compute(PPE_LOOK, 1);
@@ -326,7 +330,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         entry: Entry<C::Spe>,
         asking: usize,
         into: &mut Vec<Entry<C::Spe>>,
-        found: &mut Found<C::Spe>,
+        found: &mut PassResults<C::Spe>,
     ) {
         let counts = &self.queues.counts;
         let Some(mut task) = self.take(entry.number) else {
@@ -367,7 +371,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.compute(PPE_MAKE, made);
     }
 
-    fn end_found(&self, mut found: Found<C::Spe>) {
+    fn end_found(&self, mut found: PassResults<C::Spe>) {
         for Entry { number, .. } in found.dropped.drain(..) {
             let Some(task) = self.take(number) else {
                 continue;

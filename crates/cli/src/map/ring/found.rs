@@ -15,7 +15,7 @@ use crate::session::{Circumstances, End, Steps};
 /// The largest number of points of a curve. More points are not visible, and make the page slow.
 const POINTS_MAX: usize = 600;
 
-pub(super) struct Found {
+pub(super) struct MappingSteps {
     plan: SweepPlan,
     /// The name of the graph of the tasks.
     pattern: String,
@@ -69,7 +69,7 @@ pub(super) fn placement(sweep: &Sweep) -> &'static str {
     }
 }
 
-impl Found {
+impl MappingSteps {
     pub fn empty(plan: SweepPlan, pattern: String) -> Self {
         Self {
             plan,
@@ -250,7 +250,7 @@ fn figures(sizes: &[OfSize<'_>]) -> Vec<ProgramFigure> {
     together.into_iter().chain(each).collect()
 }
 
-impl Steps for Found {
+impl Steps for MappingSteps {
     type Report = SweepReport;
 
     const NAME: &'static str = "mappings";

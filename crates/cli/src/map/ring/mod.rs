@@ -29,7 +29,7 @@ use crate::run::sizes;
 use crate::session::{End, Session, SessionOptions};
 use crate::simulated::{Simulated, identity, load};
 use crate::sweep::{Header, SweepArgs};
-use found::{Found, placement};
+use found::{MappingSteps, placement};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -209,10 +209,13 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     let header = Header::of(identity(&description, &flags), steps(&plan));
     let options = SessionOptions::of(arguments.output.format, arguments.quiet, files)
         .with(arguments.sweep.begin("map-ring", header)?)?;
-    let session = machine.session(Found::empty(plan.clone(), pattern(arguments)), options);
+    let session = machine.session(
+        MappingSteps::empty(plan.clone(), pattern(arguments)),
+        options,
+    );
     session.progress().about("mappings".to_owned());
     let read = |runs_ns| times(runs_ns, plan.sweep().runs);
-    let to_do = match session.to_do(plan.steps(), read, Found::record_run) {
+    let to_do = match session.to_do(plan.steps(), read, MappingSteps::record_run) {
         Ok(to_do) => to_do,
         Err(end) => return session.conclude(end),
     };
@@ -222,7 +225,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
         &|step| plan.runs(step),
         &|_| Some(description.clone()),
         &|step| to_do.contains(&step),
-        &|step, runs_ns| session.record(step, runs_ns, Found::record_run),
+        &|step, runs_ns| session.record(step, runs_ns, MappingSteps::record_run),
     );
     session.conclude(session.end_reason().unwrap_or(End::Done))
 }
@@ -271,14 +274,14 @@ struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {
     type Plan = SweepPlan;
-    type Steps = Found;
+    type Steps = MappingSteps;
 
     fn plan(&self, topology: &Topology, _: &Limits) -> Result<SweepPlan, Failure> {
         plan(self.0, topology)
     }
 
-    fn steps(&self, plan: &SweepPlan, _: &Topology) -> Found {
-        Found::empty(plan.clone(), pattern(self.0))
+    fn steps(&self, plan: &SweepPlan, _: &Topology) -> MappingSteps {
+        MappingSteps::empty(plan.clone(), pattern(self.0))
     }
 
     fn hazards(&self) -> HazardWatch {
@@ -288,7 +291,7 @@ impl Job for OneByOne<'_> {
     fn run(
         plan: SweepPlan,
         machine: &dyn Runner,
-        session: &Session<Found>,
+        session: &Session<MappingSteps>,
         _: &mut dyn FnMut(&str),
     ) -> End {
         session.progress().about("mappings".to_owned());
