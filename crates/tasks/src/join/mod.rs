@@ -18,7 +18,7 @@ pub(crate) mod offer;
 pub(crate) mod request;
 
 use std::cell::UnsafeCell;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::panic::resume_unwind;
 use std::ptr;
 
@@ -123,7 +123,7 @@ macro_rules! run_both {
         }
         // SAFETY: the half was never offered, so no other worker has taken the closure.
         let body = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
-        (first, body($worker))
+        $worker.run_second(first, body)
     }};
 }
 
@@ -186,6 +186,22 @@ impl<S: Spe> Worker<'_, S> {
         }
     }
 
+    /// Runs the second closure of a `join`. If it panics, the result of the first one is discarded.
+    #[inline(always)]
+    fn run_second<RA, RB>(&self, first: RA, second: impl FnOnce(&Self) -> RB) -> (RA, RB) {
+        // Without a destructor, there is nothing to discard, and the call needs no guard.
+        if !needs_drop::<RA>() {
+            return (first, second(self));
+        }
+        match self.guarded(|| second(self)) {
+            Ok(second) => (first, second),
+            Err(panic) => {
+                discard(first);
+                resume_unwind(panic)
+            }
+        }
+    }
+
     /// Ends a `join` whose half was offered, or is not the newest half of the job.
     #[cold]
     #[inline(never)]
@@ -194,7 +210,7 @@ impl<S: Spe> Worker<'_, S> {
         B: FnOnce(&Worker<'_, S>) -> RB,
     {
         match self.take_back(second) {
-            Ok(body) => (first, body(self)),
+            Ok(body) => self.run_second(first, body),
             Err((Ok(()), Ok(second))) => (first, second),
             Err((Err(panic), second)) => {
                 discard(second);

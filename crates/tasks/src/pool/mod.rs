@@ -25,6 +25,7 @@ use cellworks_machine::{
     SpeId, StackError, StageError, Wait, Wake,
 };
 
+use crate::discard::discard;
 use crate::elsewhere::UsableElsewhere;
 use crate::error::TaskError;
 use crate::phase::node::{CurrentTask, ScopeOf};
@@ -613,6 +614,7 @@ impl<M: Machine> Main<'_, M> {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(install)) {
             let panic = marked(panic);
             self.installed.set(passed(&panic).map(|panic| (at, panic)));
+            discard(result);
             resume_unwind(panic);
         }
         // Only a cancelled run drops a closure, and then it unwinds its programs.

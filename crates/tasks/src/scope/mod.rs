@@ -185,13 +185,20 @@ impl<S: Spe> Worker<'_, S> {
     /// After all calls have ended, passes on the first panic of `f`.
     pub fn broadcast<R: Send>(&self, f: impl Fn(&Worker<'_, S>) -> R + Sync) -> Vec<R> {
         let mut results: Vec<Option<R>> = (0..self.workers()).map(|_| None).collect();
-        self.scope(|scope| {
-            for (number, result) in results.iter_mut().enumerate() {
-                let call = |worker: &Worker<'_, S>| *result = Some(f(worker));
-                // SAFETY: as in `Scope::spawn`, and the results and `f` outlive the scope.
-                unsafe { scope.state.spawn(self, Some(number), call) };
-            }
+        let calls = self.guarded(|| {
+            self.scope(|scope| {
+                for (number, result) in results.iter_mut().enumerate() {
+                    let call = |worker: &Worker<'_, S>| *result = Some(f(worker));
+                    // SAFETY: as in `Scope::spawn`, and the results and `f` outlive the scope.
+                    unsafe { scope.state.spawn(self, Some(number), call) };
+                }
+            })
         });
+        if let Err(panic) = calls {
+            results.into_iter().for_each(discard);
+            discard(f);
+            resume_unwind(panic);
+        }
         let results: Option<Vec<R>> = results.into_iter().collect();
         // Only a cancelled run drops a closure, and then it unwinds its programs.
         results.unwrap_or_else(|| resume_unwind(Box::new(Cancelled)))

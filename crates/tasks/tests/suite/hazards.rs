@@ -1,7 +1,7 @@
 //! Programs of strangers that broke the pool: panics in places where few expect them, waits that
 //! can never end, threads that share a worker, and long chains.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -25,6 +25,7 @@ crate::on_every_machine!(
     a_captured_value_of_a_closure_panics_as_it_is_dropped,
     payloads_panic_as_they_are_dropped,
     a_result_panics_as_it_is_dropped,
+    a_result_that_no_caller_gets_panics_as_it_is_dropped,
     a_long_chain_of_near_tasks_ends,
     a_long_chain_of_tasks_is_dropped,
     destructors_use_the_worker_while_a_deadlocked_run_ends,
@@ -607,6 +608,46 @@ fn a_result_panics_as_it_is_dropped<M: Machine>(machine: &M) {
                 }));
                 assert_eq!(message(&*outcome.unwrap_err()), "first");
             }
+        });
+    });
+    ended.unwrap();
+}
+
+/// A value whose destructor panics, also while another panic unwinds the stack, which would abort
+/// the process.
+struct HardBomb;
+
+impl Drop for HardBomb {
+    fn drop(&mut self) {
+        resume_unwind(Box::new("a destructor"))
+    }
+}
+
+/// The panic of another closure comes out instead of the results.
+fn a_result_that_no_caller_gets_panics_as_it_is_dropped<M: Machine>(machine: &M) {
+    let ended = Pool::new(machine).workers(2).run(|main| {
+        main.install(|worker| {
+            let panic_of = |program: &dyn Fn()| {
+                let outcome = catch_unwind(AssertUnwindSafe(program));
+                message(&*outcome.unwrap_err())
+            };
+            for _ in 0..50 {
+                let in_join = panic_of(&|| {
+                    worker.join(|_| HardBomb, |_| panic_any("second"));
+                });
+                assert_eq!(in_join, "second");
+            }
+            let in_broadcast = panic_of(&|| {
+                let captured = HardBomb;
+                worker.broadcast(move |worker| {
+                    let _captured = &captured;
+                    if worker.number() == 0 {
+                        panic_any("one");
+                    }
+                    [HardBomb]
+                });
+            });
+            assert_eq!(in_broadcast, "one");
         });
     });
     ended.unwrap();

@@ -223,7 +223,8 @@ fn a_limit_while_a_join_adds_its_half_drops_both_closures() {
     });
 }
 
-/// A value of a closure whose destructor panics if the closure has not [begun](Self::begins).
+/// A value whose destructor panics before [`begins`](Self::begins): of a closure that does not
+/// begin, or a result that no caller gets.
 struct Unbegun {
     _value: Arc<()>,
     is_unbegun: AtomicBool,
@@ -282,6 +283,34 @@ fn a_limit_before_a_closure_is_started_drops_it_although_its_destructor_panics()
         });
         phase.unwrap();
     });
+}
+
+/// The main program is unwound although the closure has returned a result.
+#[test]
+fn a_limit_after_an_installed_closure_drops_its_result_although_its_destructor_panics() {
+    let value = Arc::new(());
+    let run = |limit| {
+        let sim = ps3(limit);
+        Pool::new(&sim).workers(1).run(|main| {
+            let mut times = [0; 2];
+            let result = main.install(|worker| {
+                let now = || worker.spe().now().since(Time::default());
+                times[0] = now().as_femtoseconds();
+                compute_past_limit(worker);
+                times[1] = now().as_femtoseconds();
+                Unbegun::new(&value)
+            });
+            result.begins();
+            times
+        })
+    };
+    let [begin, end] = run(None).unwrap();
+    for limit in (begin..end).step_by(312_500) {
+        let cut = run(Some(limit));
+        let is_cut = matches!(cut, Err(PoolError::Run(RunError::TimeLimit { .. })));
+        assert!(is_cut, "{limit} fs: {cut:?}");
+        assert_eq!(Arc::strong_count(&value), 1, "{limit} fs");
+    }
 }
 
 #[test]
