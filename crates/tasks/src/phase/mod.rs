@@ -188,6 +188,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         from: &impl Place<S>,
         task: Task<'scope, S>,
     ) -> Result<Handle<'scope, S>, TaskError> {
+        // Before the task is a user of its blocks.
+        self.state.scope.assert_of_pool(from);
         if let Err(cancelled) = from.catch_up() {
             discard(task);
             resume_unwind(cancelled);

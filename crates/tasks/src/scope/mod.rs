@@ -49,15 +49,22 @@ impl<S: Spe> ScopeOf<S> {
         }
     }
 
-    /// Counts a task that is about to be started. Panics if `from` is a place of another pool.
+    /// Panics if `from` is a place of another pool.
     #[track_caller]
     #[inline]
-    pub(crate) fn start(&self, from: &impl Place<S>) {
+    pub(crate) fn assert_of_pool(&self, from: &impl Place<S>) {
         assert!(
             from.pool() == self.pool,
             "a task was started from a worker of another pool: name the worker that the caller was handed by the pool \
              of this scope"
         );
+    }
+
+    /// Counts a task that is about to be started. Panics if `from` is a place of another pool.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn start(&self, from: &impl Place<S>) {
+        self.assert_of_pool(from);
         if from.processor() == self.owner {
             // SAFETY: `from` is on the owner's processor, and a place never changes its processor.
             unsafe { self.count.start_by_owner() };
@@ -82,9 +89,10 @@ impl<S: Spe> ScopeOf<S> {
             discard(body);
             resume_unwind(cancelled);
         }
+        // This may panic, and a `Closure` would be leaked.
+        self.start(from);
         // SAFETY: by the contract of this function.
         let body = unsafe { Closure::new(body) };
-        self.start(from);
         let job = Job::Spawned(Spawned { scope: self, body });
         match only_on {
             None => from.push(job),

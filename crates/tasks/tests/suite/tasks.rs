@@ -1,7 +1,8 @@
 //! Tests of tasks as values: staged, diced, ordered and locked.
 
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use cellworks_machine::{Cycles, Machine, Spe};
 use cellworks_tasks::{Part, Pool, Priority, Read, Staging, Update, Value, Worker, Write};
@@ -713,4 +714,43 @@ fn a_worker_of_another_pool_is_refused() {
         panic.contains("a task was started from a worker of another pool: name the worker"),
         "{panic}"
     );
+}
+
+/// A refused closure is dropped, and a refused task does not use its blocks.
+#[test]
+fn a_refused_start_leaves_nothing_behind() {
+    let machines = [crate::host(), crate::host()];
+    let value = &Arc::new(());
+    let outer = Pool::new(&machines[0]).run(|outer| {
+        let inner = Pool::new(&machines[1]).run(|main| {
+            let is_refused = |start: &dyn Fn()| catch_unwind(AssertUnwindSafe(start)).is_err();
+            outer.scope(|scope| {
+                let captured = Arc::clone(value);
+                assert!(is_refused(&|| {
+                    let captured = Arc::clone(&captured);
+                    scope.spawn(main, move |_| drop(captured));
+                }));
+            });
+            assert_eq!(Arc::strong_count(value), 1);
+            let mut numbers = [0_u32; 4];
+            let phase = outer.phase(|phase| {
+                let blocks = phase.blocks(&mut numbers, 4);
+                let task = || {
+                    let captured = Arc::clone(value);
+                    phase.task("task", blocks.update(0), move |_, numbers: &mut [u32]| {
+                        let _captured = &captured;
+                        numbers[0] += 1;
+                    })
+                };
+                assert!(is_refused(&|| drop(phase.submit(main, task()))));
+                assert_eq!(Arc::strong_count(value), 1);
+                phase.submit(outer, task())?;
+                Ok(())
+            });
+            phase.unwrap();
+            assert_eq!(numbers, [1, 0, 0, 0]);
+        });
+        inner.unwrap();
+    });
+    outer.unwrap();
 }
