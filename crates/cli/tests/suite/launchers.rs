@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::{Run, cellworks, list, skipped};
+use crate::common::{EMULATED, Run, cellworks, list, skipped};
 use crate::map::{exec, files, two_allowed};
 
 /// Prints the rank, the name of the computer and the CPUs of a process.
@@ -99,6 +99,7 @@ fn shell(folder: &Path, lines: &str) -> Run {
         .current_dir(folder)
         .env_clear();
     shell.env("PATH", env::join_paths(all).unwrap());
+    shell.envs(env::var_os(EMULATED).map(|folder| (EMULATED, folder)));
     shell.env("OMPI_MCA_plm_rsh_agent", &elsewhere);
     shell.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     shell.env("HYDRA_LAUNCHER", "rsh");

@@ -1,7 +1,7 @@
 //! `cellworks stats` with the topology of other computers, on the CPUs of this computer.
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, cellworks, list, stats, stats_command, stats_on};
+use crate::common::{Run, cellworks, is_emulated, list, stats, stats_command, stats_on};
 use serde_json::Value;
 
 /// Two sockets with a memory node each: 576 CPUs in 24 Cells.
@@ -213,7 +213,11 @@ fn a_folder_without_a_computer_ends_the_command() {
 #[test]
 fn a_matrix_of_576_spes_is_sampled_at_each_distance() {
     let tree = Tree::new(LARGE, "A large processor");
-    let run = stats_on(&tree, "--matrix mailbox --budget 2s --quiet --format json");
+    let budget = if is_emulated() { "60s" } else { "2s" };
+    let run = stats_on(
+        &tree,
+        &format!("--matrix mailbox --budget {budget} --quiet --format json"),
+    );
     let report = run.json();
     let matrix = &report["matrices"][0];
     let number = |object: &Value, name: &str| object[name].as_u64().unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, at_once, cellworks, list, skipped, stats, stats_on};
+use crate::common::{Run, at_once, cellworks, is_emulated, list, skipped, stats, stats_on};
 
 const ONE_CPU: Shape = Shape {
     sockets: 1,
@@ -31,7 +31,8 @@ fn measured(report: &Value) -> &Value {
 fn the_pages_of_a_figure_are_shown_beside_it() {
     let tree = single();
     let enabled = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
-    let has_huge = enabled.is_ok_and(|text| !text.contains("[never]"));
+    // The emulator does not pass on the wish for huge pages.
+    let has_huge = enabled.is_ok_and(|text| !text.contains("[never]")) && !is_emulated();
     at_once(
         [
             "-f dmaget -b 16m -i 1 -w 0",

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{Run, list, skipped, stats, stats_command};
+use crate::common::{Run, is_emulated, list, skipped, stats, stats_command};
 
 /// The CPUs that this process may use.
 fn allowed() -> Vec<usize> {
@@ -159,8 +159,12 @@ fn clock(distorted: &str) -> String {
     )
 }
 
-/// Runs `cellworks stats` with a distorted clock. `None` if there is no C compiler.
+/// Runs `cellworks stats` with a distorted clock. `None` if there is no C compiler
+/// for this processor.
 fn stats_with_clock(distorted: &str, arguments: &str) -> Option<Run> {
+    if is_emulated() {
+        return None;
+    }
     let folder = tempfile::tempdir().unwrap();
     let (source, library) = (
         folder.path().join("clock.c"),

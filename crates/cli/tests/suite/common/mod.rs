@@ -12,6 +12,7 @@ mod skipped;
 pub mod terminal;
 pub mod tree;
 
+use std::env;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -35,6 +36,15 @@ const FSROOT: &str = "CELLWORKS_FSROOT";
 /// The message about numbers of this computer in a report that names another computer.
 const FOREIGN: &str = "the times are those of this computer; unset CELLWORKS_FSROOT to measure this \
                        computer, or measure on the other one";
+
+/// Whether an emulator runs the tests, which finds the C library by this variable. It takes 9 to 14
+/// times as long, and does not show all that the system does.
+pub fn is_emulated() -> bool {
+    env::var_os(EMULATED).is_some()
+}
+
+/// The variable by which QEMU finds the C library of the emulated processor.
+pub const EMULATED: &str = "QEMU_LD_PREFIX";
 
 /// The command, without variables for colours in its environment. Its tables have all columns, which
 /// takes more than the 80 columns of a pipe.
