@@ -119,7 +119,7 @@ pub(crate) struct TimedLoop {
     pub start: Time,
     pub end: Time,
     pub iterations: u32,
-    /// The time from `start` to `end`, without the time of reading the clock.
+    /// The time of the iterations, without the time of reading the clock and of waits between them.
     operating: Span,
     /// The time of one iteration in each batch.
     samples: Vec<Span>,
@@ -271,15 +271,15 @@ impl Stopwatch {
 }
 
 impl TimedLoop {
-    /// Makes a loop from the separately measured times of its iterations.
-    pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
+    /// Makes a loop from the times of its iterations. It may have waited between them.
+    pub fn of_samples(start: Time, end: Time, samples: Vec<Span>) -> Self {
         let mut operating = Span::default();
         for sample in &samples {
             operating += *sample;
         }
         Self {
             start,
-            end: start + operating,
+            end,
             iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
             operating,
             median: median(&mut samples.clone()).unwrap_or_default(),
@@ -512,7 +512,8 @@ impl TimedLoop {
     pub fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
         let start = Time::default() + Span::from_nanoseconds(start_ns);
         let samples = samples_ns.iter().copied().map(Span::from_nanoseconds);
-        Self::of_samples(start, samples.collect())
+        let end = start + Span::from_nanoseconds(samples_ns.iter().sum());
+        Self::of_samples(start, end, samples.collect())
     }
 }
 

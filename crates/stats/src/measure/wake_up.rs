@@ -142,10 +142,10 @@ impl<'a> Waker<'a> {
                 samples.push(one_way(*partner, sent, time_of([upper, lower]))?);
             }
         }
-        let took = now().since(start);
+        let end = now();
         let timed = samples
             .into_iter()
-            .map(|samples| TimedLoop::of_samples(start, samples));
+            .map(|samples| TimedLoop::of_samples(start, end, samples));
         let timed: Vec<_> = timed.collect();
         let times: Vec<_> = timed.iter().map(TimedLoop::times).collect();
         if round.counts {
@@ -154,7 +154,10 @@ impl<'a> Waker<'a> {
             }
         }
         let median = RoundTimes::of_all(&times).median;
-        Ok(RoundTimes { took, median })
+        Ok(RoundTimes {
+            took: end.since(start),
+            median,
+        })
     }
 }
 
@@ -191,7 +194,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::sample::round_medians;
+    use crate::sample::{last_rate, round_medians};
 
     const SPES: [SpeId; 2] = [SpeId::new(3), SpeId::new(4)];
 
@@ -225,6 +228,10 @@ mod tests {
         assert_eq!(medians, [ns(31_000), ns(51_000)]);
         // `Visits` takes the interval from `round_medians`, which must return the same medians.
         assert_eq!(round_medians(&waker.loops), medians);
+        // The next visit is paced by it: without the waits, its warm-up would be too long.
+        let last = last_rate(&waker.loops).unwrap();
+        assert_eq!(last.iterations, 1);
+        assert_eq!(last.took, ns(2 * 1_300_000 + 50_000 + 52_000));
         let iterations = waker.loops.iter().map(|loops| {
             let iterations = loops.iter().map(|one| one.iterations);
             iterations.collect::<Vec<_>>()
