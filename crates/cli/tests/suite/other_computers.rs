@@ -213,7 +213,7 @@ fn a_folder_without_a_computer_ends_the_command() {
 #[test]
 fn a_matrix_of_576_spes_is_sampled_at_each_distance() {
     let tree = Tree::new(LARGE, "A large processor");
-    let budget = if is_emulated() { "60s" } else { "2s" };
+    let budget = if is_emulated() { "10s" } else { "2s" };
     let run = stats_on(
         &tree,
         &format!("--matrix mailbox --budget {budget} --quiet --format json"),

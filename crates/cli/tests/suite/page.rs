@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::common::{Run, stats_command};
+use crate::common::{Run, is_emulated, stats_command};
 
 /// Runs `cellworks stats` with the given arguments and a page at `path`.
 fn with_page(arguments: &str, path: &Path) -> Run {
@@ -40,7 +40,9 @@ fn a_page_for_which_there_is_no_place_any_more() {
     let within = folder.path().join("reports");
     fs::create_dir(&within).unwrap();
     let path = within.join("page.html");
-    let child = stats_command("-f mailbox --budget 2s --quiet --html")
+    // `wait_for_handler` takes 5 s under the emulator.
+    let budget = if is_emulated() { "20s" } else { "2s" };
+    let child = stats_command(&format!("-f mailbox --budget {budget} --quiet --html"))
         .arg(&path)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
