@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::{EMULATED, Run, cellworks, list, skipped};
+use crate::common::{EMULATED, Run, cellworks, list, output_if_installed, skipped};
 use crate::map::{exec, files, two_allowed};
 
 /// Prints the rank, the name of the computer and the CPUs of a process.
@@ -138,12 +138,9 @@ fn run_printed(folder: &Path, placement: &str, tool: &str, program: &str) -> Vec
 
 /// Returns whether a tool is installed, and if its version has to begin in a certain way, does.
 fn has(tool: &str, version: &str) -> bool {
-    let output = Command::new(tool).arg("--version").output();
-    let is_there = output.is_ok_and(|output| {
-        // The emulator says so of a program that is missing.
-        let is_missing = output.status.code() == Some(127);
-        !is_missing
-            && String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).contains(version)
+    let output = output_if_installed(Command::new(tool).arg("--version"));
+    let is_there = output.is_some_and(|output| {
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).contains(version)
     });
     if !is_there {
         skipped(&format!("{tool} is not installed, or is not {version:?}"));

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::common::{Run, cellworks, has_ratio, is_emulated, list, skipped, stats_command};
+use crate::common::{
+    Run, cellworks, has_ratio, is_emulated, list, output_if_installed, skipped, stats_command,
+};
 use serde_json::{Value, json};
 
 /// A file from the tests of the crate `mapping`.
@@ -1057,9 +1059,7 @@ fn lstopo_reads_the_xml() {
     let (_folder, paths) = files(&[("cores.xml", &hwloc_of_cores())]);
     let mut lstopo = Command::new("lstopo-no-graphics");
     let lstopo = lstopo.arg("--input").arg(&paths[0]).arg("--distances");
-    // A shell and an emulator end with 127 for a program that is not there.
-    let output = lstopo.env("HWLOC_XML_VERBOSE", "1").output().ok();
-    let Some(output) = output.filter(|output| output.status.code() != Some(127)) else {
+    let Some(output) = output_if_installed(lstopo.env("HWLOC_XML_VERBOSE", "1")) else {
         return skipped("lstopo of hwloc is not installed");
     };
     let run = Run::from(output);

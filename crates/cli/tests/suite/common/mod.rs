@@ -46,6 +46,13 @@ pub fn is_emulated() -> bool {
 /// The variable by which QEMU finds the C library of the emulated processor.
 pub const EMULATED: &str = "QEMU_LD_PREFIX";
 
+/// Runs a program of another project. Returns `None` if it is not installed: an emulator starts
+/// nothing then, and ends with 127, as a shell does.
+pub fn output_if_installed(command: &mut Command) -> Option<Output> {
+    let output = command.output().ok()?;
+    (output.status.code() != Some(127)).then_some(output)
+}
+
 /// The command, without variables for colours in its environment. Its tables have all columns, which
 /// takes more than the 80 columns of a pipe.
 pub fn cellworks() -> Command {
