@@ -11,7 +11,7 @@
 #            empty. Of two channels that are written at once, the branch that is polled second loses
 #            its item in each round. A timeout around recv can lose one, too. The other channels
 #            only wake the receiver, and keep the item until it is polled.
-# Source     https://github.com/fereidani/kanal/issues/24 and issues/50
+# Source     issues 24 and 50 of fereidani/kanal on GitHub
 # Seen       kanal, no buffer: 200 sent, 100 received
 #            kanal, buffer of 1: 200 sent, 100 received
 #            kanal, no limit: 200 sent, 100 received

@@ -12,7 +12,7 @@
 #            divides evenly (static), and a taskloop has ten tasks for each thread. Who compares a
 #            task pool with OpenMP's tasks, or machines with different compilers, can measure this
 #            choice: a factor of up to the number of threads.
-# Source     https://gcc.gnu.org/onlinedocs/libgomp/OMP_005fSCHEDULE.html; for taskloop
+# Source     the manual of libgomp, OMP_SCHEDULE; for taskloop
 #            libgomp/taskloop.c and LLVM's openmp/runtime/src/kmp_tasking.cpp
 # Seen       Two threads, 8 iterations, of which the first 4 sleep for 50 ms each:
 #                libgomp.so.1: schedule(runtime) 101 ms, taskloop 200 ms

@@ -11,7 +11,7 @@
 #            orders differ. mpirun says nothing. --map-by numa, l3cache, and core with more
 #            processes than cores do the same. With --rank-by slot, with --map-by ppr:2:package, and
 #            in version 4.1.8 both orders agree. The communicator has the order of the ranks always.
-# Source     https://github.com/openpmix/prrte/issues/1576 explains "fill" and "slot"
+# Source     issue 1576 of openpmix/prrte on GitHub explains "fill" and "slot"
 # Seen       On a node with two packages of four cores (described in a file, so that the lines do
 #            not depend on the computer):
 #                5.0.11 --map-by package

@@ -11,7 +11,7 @@
 #            largest value, as in numpy. The fewer values and the larger the last step, the farther
 #            off: with less than 99 values, the 99th percentile is above all of them. One outlier
 #            of a benchmark becomes a tail that was never measured. method="inclusive" stays inside.
-# Source     https://docs.python.org/3/library/statistics.html#statistics.quantiles and the text
+# Source     the manual of Python 3, statistics.quantiles, and the text
 #            above the function in Lib/statistics.py
 # Seen       of 100 110 120 130 140 150 160 170 180 1000
 #              statistics  1st 91.1, 99th 1729.8

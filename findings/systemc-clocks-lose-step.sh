@@ -12,7 +12,7 @@
 #            100 us by 511. Bandwidths of the fast part are 0.16 % too low, and the phase between
 #            the two parts, which decides how long a request waits, is no longer constant. After
 #            sc_set_time_resolution(100, SC_FS), before the first time is made, both are exact.
-# Source     https://github.com/accellera-official/systemc, src/sysc/kernel/sc_time.cpp
+# Source     accellera-official/systemc on GitHub, src/sysc/kernel/sc_time.cpp
 #            (from_value_and_unit adds a half and cuts off)
 # Seen       resolution 1 ps: periods 313 ps and 625 ps, edges 319489 and 160000
 #            resolution 100 fs: periods 312500 fs and 625 ps, edges 320000 and 160000

@@ -13,7 +13,7 @@
 #            units. tokio's own select! with "biased" does not: it leaves the task first. try_recv
 #            and recv_many are not stopped, nor is tokio's channel under another executor.
 #            tokio::task::unconstrained switches the units off.
-# Source     https://docs.rs/tokio/1/tokio/task/coop/index.html
+# Source     the documentation of tokio 1, module task::coop
 # Seen       received of 1000 items:
 #              recv().now_or_never() until None      128
 #              the same by the executor of futures  1000
